@@ -16,6 +16,7 @@ from tpharness.explore.generate.source import Source, flag, one_of
 from tpharness.explore.generate.values import json_value
 from tpharness.explore.strategies import documents, generated
 from tpharness.findings import Level
+from tpharness.folding import fold
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.migrate import convert
 from tpharness.protocol.rules import check_thread
@@ -257,3 +258,13 @@ def test_the_golden_threads_are_valid_in_every_version(theme: str) -> None:
         golden["agents"] = registry
         for to in Version if not wrong(golden) else ():
             assert wrong(convert(golden, to).thread) == [], (Path(path).stem, to)
+
+
+def test_a_loss_names_the_version_that_was_asked_for() -> None:
+    """0.0.3, through which the way leads, cannot say it either, and nobody has asked for it."""
+    cut = {"completion_status": "interrupted", "interruption": {"reason": "timeout", "interrupted_at": AT.format(4)}}
+    thread = fold("Hi", version="0.0.4").thread
+    turn = {**agent(2, {"part_kind": "text", "content": "x"}), **cut}
+    for name in ("2.0.0", "0.0.3"):
+        (loss,) = convert({**thread, "turns": [user(1), turn]}, name, check=False).dropped
+        assert loss.why == f"{name} has complete turns only (R18)"

@@ -69,7 +69,7 @@ def convert(thread: Mapping[str, Any], to: Version | str, *, check: bool = True)
     root: dict[str, Any] = dict(thread)
     turns: _Turns = list(enumerate(thread["turns"]))
     for current, following in pairwise(path):
-        step = _Step(current, following, losses)
+        step = _Step(current, following, to, losses)
         root, turns = step.root(root), list(step.turns(turns))
     result = {**root, "version": to.value, "turns": [dict(turn) for _, turn in turns]}
     _drop_repeats(result, [index for index, _ in turns], losses)
@@ -109,11 +109,12 @@ class _Losses:
 
 
 class _Step:
-    """The conversion between two adjacent versions, whichever of them is the newer."""
+    """The conversion between two adjacent versions, whichever of them is the newer, on the way `to` another."""
 
-    def __init__(self, one: Version, other: Version, losses: _Losses) -> None:
+    def __init__(self, one: Version, other: Version, to: Version, losses: _Losses) -> None:
         self._had, self._has = one.features, other.features
         self._version = other.value
+        self._to = to
         self._losses = losses
         self._names = {
             name: self._has.normative_events[neutral] for neutral, name in self._had.normative_events.items()
@@ -126,6 +127,10 @@ class _Step:
     def loses(self, feature: str) -> bool:
         """Whether only the current version has a feature."""
         return bool(getattr(self._had, feature)) and not getattr(self._has, feature)
+
+    def lacking(self, feature: str) -> str:
+        """Return the version that does not have a feature: the one that was asked for, if it has it neither."""
+        return self._version if getattr(self._to.features, feature) else str(self._to.value)
 
     def root(self, root: dict[str, Any]) -> dict[str, Any]:
         """Return the thread with what changes beside its turns."""
@@ -141,7 +146,9 @@ class _Step:
         for index, turn in turns:
             pointer = f"/turns/{index}"
             if self.loses("interrupted_turns") and turn.get("completion_status") == "interrupted":
-                self._losses.drop(pointer, _describe(turn), f"{self._version} has complete turns only (R18)")
+                self._losses.drop(
+                    pointer, _describe(turn), f"{self.lacking('interrupted_turns')} has complete turns only (R18)"
+                )
             elif turn["turn_type"] == "user":
                 yield index, self._user(turn, pointer)
             else:
@@ -192,7 +199,7 @@ class _Step:
         """Convert a return with a reference. Where there are none, its content is the reference (R6)."""
         if self.loses("content_refs"):
             what = f"the content of the return of {part['tool_call_id']}, which is stored elsewhere"
-            why = f"{self._version} has no content_ref: the content is the reference itself"
+            why = f"{self.lacking('content_refs')} has no content_ref: the content is the reference itself"
             self._losses.leave_unsaid(f"{pointer}/content_ref", what, why)
             return {**part, "content": part["content_ref"]}
         if part["content"] == part["content_ref"] and _is_reference(part["content_ref"]):
