@@ -53,6 +53,14 @@ def test_missing_programs_are_said_with_what_brings_them(call: Call, monkeypatch
     assert "TPHARNESS_CHROMIUM: /no/such/browser is not a program" in call("doctor").out
 
 
+def test_a_browser_that_is_fetched_later_is_not_there(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a network the peer would not start."""
+    monkeypatch.setattr("tpharness.cli.doctor.installed_browser", lambda: (None, True))
+    (line,) = [line for line in call("doctor").out.splitlines() if " browser " in line]
+    assert line.split()[0] == "later"
+    assert "not there yet" in line
+
+
 def test_a_core_that_does_not_work_fails(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Here the scenarios of the package are missing, so that nothing can be played."""
     monkeypatch.setattr("tpharness.cli.doctor.scenarios_dir", lambda: tmp_path)

@@ -38,6 +38,8 @@ class _Line:
     """What to type to have it; empty when it is there or nothing can be typed."""
     core: bool = False
     """Whether nothing works without it."""
+    later: bool = False
+    """Whether it is not there yet, and fetched when it is first needed."""
 
 
 def doctor(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:
@@ -53,7 +55,7 @@ def doctor(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fals
     say(f"tpharness {_own_version()} on Python {platform.python_version()}, {sys.executable}")
     width = max(len(line.name) for line in lines)
     for line in lines:
-        say(f"  {'ok     ' if line.found else 'missing'}  {line.name:<{width}}  {line.what}")
+        say(f"  {_state(line):<7}  {line.name:<{width}}  {line.what}")
         if line.type:
             say(f"  {'':<{width + 9}}  type: {line.type}")
     missing = sum(not line.found for line in lines if not line.core)
@@ -61,6 +63,12 @@ def doctor(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fals
     rest = f"; {parts} missing" if missing else ""
     say(f"the core works{rest}" if works else "the core does not work: run, check and fold need it")
     raise Exit(0 if works else 1)
+
+
+def _state(line: _Line) -> str:
+    if not line.found:
+        return "missing"
+    return "later" if line.later else "ok"
 
 
 def _core() -> _Line:
@@ -90,7 +98,8 @@ def _programs() -> Iterator[_Line]:
     if browser is not None:
         yield _Line(name="browser", found=True, what=str(browser))
     elif fetched:
-        yield _Line(name="browser", found=True, what="an npm package, fetched when peer:ai-sdk-browser first starts")
+        what = "an npm package, not there yet: fetched when peer:ai-sdk-browser first starts"
+        yield _Line(name="browser", found=True, what=what, later=True)
     else:
         yield _Line(
             name="browser",
