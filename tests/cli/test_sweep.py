@@ -227,3 +227,10 @@ def test_failures_of_shards_fail_the_whole(call: Call, tmp_path: Path) -> None:
     assert "identity-differs" in done.out
     assert "  play it   tpharness run --scenarios " in done.out
     assert done.out.splitlines()[-1].startswith("FAILED 2 of 2 shards, ")
+
+
+def test_a_reason_of_ones_own_is_said_to_be_one(call: Call) -> None:
+    """It is allowed (R27), and could be a mistake."""
+    done = call("sweep", "--scenarios", "mine", "--reasons", "moonlight,timeout")
+    assert done.err.count("is a word of your own") == 1
+    assert "moonlight is a word of your own, none of user_cancelled, " in done.err

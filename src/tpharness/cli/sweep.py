@@ -166,6 +166,8 @@ def _parse_reasons(text: str) -> tuple[str, ...]:
         )
     for reason in named:
         refuse_misspelt_reason(reason)
+        if reason not in KNOWN_REASONS:
+            say(f"{reason} is a word of your own, none of {', '.join(KNOWN_REASONS)} (R27)", err=True)
     return named
 
 
