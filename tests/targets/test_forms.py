@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.scenarios import load_builtin
 from tpharness.errors import TargetError
 from tpharness.protocol.versions import Version
 from tpharness.readings import AnswerRule
+from tpharness.resources import schema_path
 from tpharness.run.plan import base_case, make_script, make_streams
 from tpharness.targets import Packet, Reference, forms
 
@@ -158,3 +160,19 @@ def test_a_version_that_is_owed_and_missing_is_named() -> None:
         forms.threads_from({"0.0.3": thread}, (Version.V0_0_4,), "it")
     with pytest.raises(TargetError, match=r"for 0\.0\.4 has the version 0\.0\.3"):
         forms.threads_from({"0.0.4": thread}, (Version.V0_0_4,), "it")
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("mark", "marks"), ("cancell", "cancel"), ("carrier", "carriers")])
+def test_a_misspelt_capability_is_refused(wrong: str, meant: str) -> None:
+    """It was not played, and nobody was told; what is not like any capability may be of a later contract."""
+    told = {name: value for name, value in GOOD.items() if name != meant}
+    with pytest.raises(TargetError, match=f"its declaration has {wrong}, which is not a capability") as raised:
+        forms.capabilities_from({**told, wrong: True}, "server", "it")
+    assert f"did you mean {meant}?" in raised.value.hint
+    assert forms.capabilities_from({**GOOD, "telepathy": True}, "server", "it").name == GOOD["name"]
+
+
+def test_every_capability_of_the_contract_is_known() -> None:
+    """One that the schema has and the table has not could be taken for a misspelt one."""
+    schema = json.loads(schema_path("control").read_text("utf-8"))
+    assert schema["$defs"]["capabilities"]["properties"].keys() == forms._CAPABILITIES

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -58,6 +59,11 @@ CONTRACT = "1.1"
 
 _MOST = 3
 _FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable", "integrity")
+
+_CAPABILITIES = frozenset(
+    (*_FLAGS, "contract", "name", "version", "versions", "roles", "carriers", "readings", "disconnect", "detects")
+)
+_MISSPELT = 0.85
 
 
 def problems(name: str, value: Any, pointer: str = "") -> list[str]:
@@ -125,6 +131,7 @@ def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
             hint="use the tpharness that goes with the target, or update the target",
         )
     require_valid("capabilities", value, f"{what}: its declaration")
+    _refuse_misspelt(value, what)
     if role not in value["roles"]:
         raise TargetError(
             f"{what} does not declare the role {role}, only {', '.join(value['roles'])}",
@@ -140,6 +147,18 @@ def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
         detects=tuple(value.get("detects", ())),
         **{name: value.get(name, False) for name in _FLAGS},
     )
+
+
+def _refuse_misspelt(declared: Mapping[str, Any], what: str) -> None:
+    """TargetError for a name that looks like a misspelt capability, which would not be played; others are ignored."""
+    known = _CAPABILITIES - declared.keys()
+    for name in declared.keys() - _CAPABILITIES:
+        near = get_close_matches(name, known, n=1, cutoff=_MISSPELT)
+        if near:
+            raise TargetError(
+                f"{what}: its declaration has {shorten(name, 40)}, which is not a capability",
+                hint=f"did you mean {near[0]}? `tpharness docs CONTROL` has all of them",
+            )
 
 
 # ------------------------------------------------------------------------------------------------ cases
