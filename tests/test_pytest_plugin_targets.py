@@ -137,8 +137,8 @@ def test_a_version_is_chosen_and_a_wrong_one_is_an_error(pytester: pytest.Pytest
     pytester.makeini("[pytest]\ntpharness_builtin = cycles/late-return\n")
     run(pytester, "--tpharness-dialect", "0.0.3").assert_outcomes(passed=1)
     result = run(pytester, "--tpharness-dialect", "0.0.33")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*UsageError: unknown version '0.0.33'", "*known versions are *"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*tpharness_dialect: unknown version '0.0.33'; known versions are *"])
 
 
 def test_what_a_test_plays_fails_with_the_failure_block(pytester: pytest.Pytester) -> None:
