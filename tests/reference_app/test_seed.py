@@ -153,9 +153,17 @@ def written_again(golden: Mapping[str, Any], version: Version) -> tuple[dict[str
     return shown, fold.document(version)
 
 
-@pytest.mark.parametrize("scenario", ["tools/arguments-null", "recorded/pydantic-ai/deferred-external"])
-def test_null_arguments_and_usage_that_no_response_shows_are_kept(scenario: str) -> None:
-    """Arguments of null are not those of a call that has none yet; usage of the turn is not its last response's."""
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "tools/arguments-null",
+        "tools/arguments-that-a-lenient-parser-reads",
+        "parts/fields-to-their-last-letter",
+        "recorded/pydantic-ai/deferred-external",
+    ],
+)
+def test_odd_arguments_and_usage_that_no_response_shows_are_kept(scenario: str) -> None:
+    """Null, a list and a text that is JSON are arguments; usage of the turn is not its last response's."""
     golden = read_golden(scenario, newest_version())
     assert same_exact(written_again(golden, newest_version())[1], golden)
 

@@ -7,9 +7,11 @@ the seed's turns unchanged, so that unknown fields survive (R7).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from tpharness.facts import parse_tool_args
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.migrate import convert
 from tpharness.protocol.types import AgentTurn, Message, Part, Thread
@@ -87,15 +89,17 @@ def _present(message: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, An
 
 
 def _as_streamed(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a part as an event has it: the id of a thought is the part's `id`, arguments of null are their text (R12).
+    """Return a part as an event has it: a thought's id is the part's `id`, odd arguments are their JSON text (R12).
 
-    An event whose arguments are null has none yet.
+    An event whose arguments are null has none yet, other values than objects and texts fit no event, and a text that is
+    JSON would be read.
     """
     if part["part_kind"] == "thinking" and (thinking_id := part.get("thinking_id")):
         return {**part, "id": thinking_id}
-    if "args" in part and part["args"] is None:
-        return {**part, "args": "null"}
-    return part
+    args = part.get("args", {})
+    if isinstance(args, Mapping) or (isinstance(args, str) and parse_tool_args(args) is args):
+        return part
+    return {**part, "args": json.dumps(args, ensure_ascii=False)}
 
 
 def _tool_result(part: Part) -> dict[str, Any]:
