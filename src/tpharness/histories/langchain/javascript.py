@@ -27,6 +27,7 @@ from tpharness.protocol.jcs import es_number
 __all__ = ["FORMATS_JS", "stored_messages"]
 
 _HALF = re.compile("[\ud800-\udfff]")
+_NOT_JSON = object()
 
 
 def stored_messages(messages: Sequence[Message]) -> list[Message]:
@@ -38,9 +39,15 @@ def _stored(message: Message) -> Message:
     data = message["data"]
     if message["type"] != "ai" or data["tool_calls"]:
         return message
-    calls = calls_of_the_api(message, parse_tool_args)
-    deleted = [{**call, "type": "tool_call"} for call in calls if not isinstance(call["args"], str)]
+    calls = calls_of_the_api(message, _read)
+    deleted = [{**call, "type": "tool_call"} for call in calls if call["args"] is not _NOT_JSON]
     return {**message, "data": {**data, "tool_calls": deleted}}
+
+
+def _read(text: str) -> Any:
+    """Read arguments as JSON.parse does, a text in JSON too; `_NOT_JSON` for a text that is not JSON."""
+    value = parse_tool_args(text)
+    return _NOT_JSON if value is text else value
 
 
 def _openai_chat(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -152,9 +152,12 @@ def _wrong(message: Any) -> str:
     if message["type"] == "tool":
         return "" if isinstance(data.get("tool_call_id"), str) else "has no tool_call_id"
     if message["type"] == "ai":
+        known = bool(data.get("additional_kwargs"))
         for name in _CALL_LISTS:
             calls = data.get(name)
-            if calls is not None and not (isinstance(calls, list) and all(_is_call(call, name) for call in calls)):
+            if calls is None:
+                continue
+            if not isinstance(calls, list) or not all(_is_call(call, name, of_the_api=known) for call in calls):
                 return f"has {name} that are not a list of calls, each with name, args and id"
     return ""
 
@@ -171,9 +174,10 @@ def _wrong_block(content: list[Any], kind: str) -> str:
     return ""
 
 
-def _is_call(call: Any, where: str) -> bool:
+def _is_call(call: Any, where: str, *, of_the_api: bool) -> bool:
     if not isinstance(call, Mapping) or not {"name", "args", "id"} <= call.keys():
         return False
     text = isinstance(call["args"], str)
-    args = not text if where == "tool_calls" else text or call["args"] is None  # JavaScript's parser takes any JSON
+    # JavaScript's parser takes any JSON; a text that was in JSON is what its storage reads of an API's message.
+    args = of_the_api or not text if where == "tool_calls" else text or call["args"] is None
     return args and all(isinstance(call[key], str | None) for key in ("name", "id"))
