@@ -26,6 +26,7 @@ __all__ = [
     "TurnSeen",
     "has_seen",
     "shown_calls",
+    "shown_outputs",
     "shown_text",
     "streams_of",
     "with_late_requests",
@@ -299,6 +300,11 @@ def shown_calls(messages: Sequence[Mapping[str, Any]]) -> list[Shown]:
         for part in message.get("parts", ())
         if is_tool_part(part)
     ]
+
+
+def shown_outputs(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the results on a screen by the ids of their calls, without errors."""
+    return {call.call_id: call.output for call in shown_calls(messages) if call.state == "output-available"}
 
 
 def has_seen(screen: Sequence[Mapping[str, Any]], asked: Asked) -> bool:

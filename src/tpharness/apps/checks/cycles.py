@@ -13,7 +13,7 @@ from typing import Any
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.truth import is_part_of, normal, same_result
-from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_text
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_outputs, shown_text
 from tpharness.apps.provider import Call, Outcome, ToldResult
 from tpharness.findings import Finding, Kind
 
@@ -60,7 +60,7 @@ def misplaced_results(before: Asked, after: Asked) -> list[tuple[ToldResult, str
 
 def _shown_for_others(turn: TurnSeen, asked: Asked) -> Iterator[tuple[ToldResult, Any]]:
     """Yield the results that the user saw as another call's, each with what the user saw as that of its own call."""
-    shown = {call.call_id: call.output for call in shown_calls(turn.screen) if call.state == "output-available"}
+    shown = shown_outputs(turn.screen)
     for told in asked.told_results():
         if told.call_id not in shown or same_result(told.content, shown[told.call_id]):
             continue

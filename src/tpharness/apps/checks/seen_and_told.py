@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.truth import same_result, unsaid
-from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_text
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_outputs, shown_text
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]
@@ -33,7 +33,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 
 
 def _told_otherwise(turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
-    shown = {call.call_id: call.output for call in shown_calls(turn.screen) if call.state == "output-available"}
+    shown = shown_outputs(turn.screen)
     for told in asked.told_results():
         if told.call_id in shown and not same_result(told.content, shown[told.call_id]):
             place = at(turn, request=asked.number)

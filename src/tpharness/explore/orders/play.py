@@ -50,7 +50,7 @@ _Bad = tuple[Case, Result]
 class OrderOptions:
     """How many orders of one run are played at most, and which sample of them; the rest as in sweeps.
 
-    `budget` is how many are played at most in all scenarios together; None is no limit but the bound.
+    `budget` is how many are played at most in all scenarios together; with None the bound alone limits them.
     """
 
     bound: int = 1000
