@@ -134,9 +134,8 @@ class ChunkFold:
 
     def close(self, reason: str | None, at: str) -> None:
         """End the stream: the reason observed for its end, None for a plain end without `finish` (R27)."""
-        if (
-            reason is None and self._first_unknown and not self._known
-        ):  # one that was cut may have begun with an extension
+        # A stream that was cut may have begun with an extension.
+        if reason is None and self._first_unknown and not self._known:
             self._context.report(v.NOTHING_KNOWN, f"its first chunk has the type {self._first_unknown!r}")
         self._lifecycle.close(reason, at)
 
