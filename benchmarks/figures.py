@@ -6,9 +6,10 @@ A figure is one function, declared in `core_figures` or `suite_figures`, and not
     def data_chunk(size: int) -> Pair:
         return Pair(ours=lambda: ..., peer=lambda: ...)
 
-It returns two pieces of work of the same size. They run in turn, so that what else the machine does strikes both, and
-the figure is the median of the ratios. With `at_most` a ratio is ours by the peer's, with `at_least` the peer's by
-ours. A figure that takes its own time, such as one of several processes or of memory, returns its ratios as a list.
+It returns two pieces of work of the same size. In a round each is repeated, in turn, until both have had time enough to
+be compared, so that what else the machine does strikes both, and the figure is the median of the ratios. With `at_most`
+a ratio is ours by the peer's, with `at_least` the peer's by ours. A figure that takes its own time, such as one of
+several processes or of memory, returns its ratios as a list.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ from importlib.metadata import version
 __all__ = ["FIGURES", "Figure", "Pair", "Point", "figure", "peer_version"]
 
 _ROUNDS, _ROUNDS_OF_GROWTH, _LARGE = 5, 2, 100_000
+_LEAST = 0.3
+"""Seconds that each of a pair has to have taken in a round: the speed of a shared machine changes within less."""
+_SHARE = 0.4
+"""The part of the time of the slower one that the faster one has to have taken, for the same reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,13 +137,20 @@ def peer_version(distribution: str) -> str:
 
 
 def _round(pair: Pair) -> tuple[float, float]:
-    """Return the seconds of both, one after the other, with the garbage collector at rest."""
-    gc.collect()
-    gc.disable()
-    begun = pair.clock()
-    pair.ours()
-    between = pair.clock()
-    pair.peer()
-    ended = pair.clock()
-    gc.enable()
-    return between - begun, ended - between
+    """Return the mean seconds of both, which are repeated in turn, with the garbage collector at rest."""
+    works, took, times = (pair.ours, pair.peer), [0.0, 0.0], [0, 0]
+    while not _suffice(*took):
+        one = took.index(min(took))
+        gc.collect()
+        gc.disable()
+        begun = pair.clock()
+        works[one]()
+        took[one] += pair.clock() - begun
+        gc.enable()
+        times[one] += 1
+    return took[0] / times[0], took[1] / times[1]
+
+
+def _suffice(ours: float, peer: float) -> bool:
+    """Whether both have taken long enough to be compared."""
+    return min(ours, peer) >= max(_LEAST, _SHARE * max(ours, peer))

@@ -58,6 +58,8 @@ def main() -> int:
     options.add_argument("--write", action="store_true", help=f"write {PAGE.name} and {PICTURE.name}")
     options.add_argument("--one", metavar="KEY", help="take one figure in this process, and print it as JSON")
     args = options.parse_args()
+    for key in {*args.keys, args.one} - {None, *FIGURES}:
+        options.error(f"there is no figure {key!r}; there are {', '.join(FIGURES)}")
     if args.one:
         figure = FIGURES[args.one]
         print(json.dumps([asdict(figure.measure(size)) for size in args.sizes]))

@@ -68,7 +68,7 @@ def _record(size: int) -> list[tuple[Script, Played]]:
     return list(zip(scripts, played, strict=True))
 
 
-@figure("the suite in process / folding its streams once", unit="scenario", at_most=20, head=460, sizes=(100, 460))
+@figure("the suite in process / folding its streams once", unit="scenario", at_most=20, head=504, sizes=(100, 504))
 def in_process(size: int) -> Pair:
     """Everything that a run does, from the files to the verdicts, against bytes to the threads of every version."""
     recorded = _record(size)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from benchmarks import core_figures, performance, performance_page, table
-from benchmarks.figures import FIGURES, Point
+from benchmarks.figures import FIGURES, Pair, Point
 
 from tpharness.run import RunFinished, RunOptions, run_suite
 
@@ -25,6 +27,7 @@ SHARED = {
     "virtual_time",
 }
 NAMES = sorted({path.stem for path in FOLDER.glob("*.py")} - SHARED)
+_A_SIZE, _ROUNDS = 10, 5 + 1  # and one that does not count, for what is loaded on first use
 README = (FOLDER / "README.md").read_text("utf-8")
 
 
@@ -82,6 +85,33 @@ def test_a_figure_beyond_its_limit_fails_and_is_marked() -> None:
     assert "**missed**" in performance_page.page_table({figure.key: [good, bad]}, {}, "a machine", [])
     assert "**missed**" not in performance_page.page_table({figure.key: [good]}, {}, "a machine", [])
     assert performance.rows_of(figure, [good], [])[0].passed
+
+
+def test_a_round_repeats_both_until_they_can_be_compared() -> None:
+    """One that is 32 times as fast is played as often as it takes, among the plays of the other."""
+    now, order = [0.0], []
+
+    def work(name: str, seconds: float) -> Callable[[], None]:
+        def play() -> None:
+            order.append(name)
+            now[0] += seconds
+
+        return play
+
+    made = Pair(ours=work("ours", 4.0), peer=work("peer", 0.125), clock=lambda: now[0])
+    point = replace(FIGURES["data-chunk"], make=lambda _: made, head=_A_SIZE, at_most=40).measure(_A_SIZE)
+    assert (point.value, point.low, point.high) == (32, 32, 32)
+    assert order.count("ours") == _ROUNDS
+    assert order.count("peer") == 13 * _ROUNDS
+
+
+def test_a_misspelt_key_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With those that there are."""
+    monkeypatch.setattr("sys.argv", ["performance", "journal-in-read"])
+    with pytest.raises(SystemExit) as ended:
+        performance.main()
+    assert ended.value.code == 2
+    assert "there is no figure 'journal-in-read'; there are frames-in-reads, " in capsys.readouterr().err
 
 
 def test_the_measured_part_of_the_page_is_replaced_and_nothing_else() -> None:
