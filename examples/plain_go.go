@@ -586,8 +586,10 @@ func (r *run) end(text raw) {
 	r.finishStep()
 	r.ended = true
 	facts := object{"completed_at": r.now}
-	if len(r.usage) == 0 && r.count(event.Usage) { // R17: otherwise these tokens have been counted
-		facts["usage"] = event.Usage
+	if len(r.usage) == 0 { // R17: otherwise these tokens have been counted
+		if used := r.count(event.Usage); used != nil {
+			facts["usage"] = used
+		}
 	}
 	reason := finishReason(event.FinishReason)
 	if reason == "" && r.response != nil {
@@ -611,18 +613,24 @@ func (r *run) end(text raw) {
 	r.complete()
 }
 
-// count adds to the usage of the turn; what is not a count is left aside (R17). Whether there was anything to add.
-func (r *run) count(usage raw) bool {
+// count adds to the usage of the turn; noughts and what is not a count are left aside (R17). It returns what is left, nil
+// for nothing.
+func (r *run) count(usage raw) raw {
 	var counts map[string]any
 	if json.Unmarshal(usage, &counts) != nil {
-		return false
+		return nil
 	}
+	used := map[string]int64{}
 	for name, value := range counts {
 		if n, ok := value.(float64); ok && n > 0 && n == float64(int64(n)) {
 			r.usage[name] += int64(n)
+			used[name] = int64(n)
 		}
 	}
-	return len(counts) > 0
+	if len(used) == 0 {
+		return nil
+	}
+	return bytes.TrimSpace(encode(used))
 }
 
 // finishReason returns a finish reason in the spelling of the thread (R16).
@@ -779,8 +787,8 @@ func (r *run) endResponse(text raw) {
 	facts := known(object{
 		"model_name": res.model, "provider_name": res.provider, "provider_response_id": res.id, "finish_reason": Text(res.reason),
 	})
-	if r.count(event.Usage) {
-		res.usage, facts["usage"] = event.Usage, event.Usage
+	if used := r.count(event.Usage); used != nil {
+		res.usage, facts["usage"] = used, used
 	}
 	r.carry(facts)
 	r.finishResponse()
@@ -1005,7 +1013,7 @@ func readFile(content raw) (f file, ok bool) {
 // usualName is the identifier of a file that has none of its own: six digits of the SHA-1 of its bytes, or its address
 // (R39, R49).
 func (f file) usualName() Text {
-	if f.Data == "" {
+	if isNull(f.fields["data"]) {
 		return Text(f.URL)
 	}
 	standard := strings.NewReplacer("-", "+", "_", "/", "=", "").Replace(string(f.Data)) // either alphabet, padded or not
@@ -1028,7 +1036,7 @@ func (f file) stored() map[string]raw {
 // knows stands the range of its kind (R63).
 func (f file) chunk(kind string, id Text) object {
 	chunk := object{"type": kind, "url": f.URL, "mediaType": f.MediaType}
-	if f.Data != "" {
+	if !isNull(f.fields["data"]) {
 		chunk["url"] = "data:" + f.MediaType + ";base64," + f.Data
 	}
 	if f.MediaType == "" {
@@ -1419,15 +1427,17 @@ func (r *run) happened(name string, data raw, event systemEvent) {
 	if event.Transient {
 		chunk["transient"] = true
 	}
+	if event.Transient && !strings.HasPrefix(name, "data-tp-") {
+		r.carry(object{}) // not who caused it: the client would take that for the next event
+		r.send(chunk)
+		return
+	}
 	facts := known(object{"source_agent": event.SourceAgent})
 	if len(event.TargetAgents) > 0 {
 		facts["target_agents"] = event.TargetAgents
 	}
 	r.carry(facts)
 	r.send(chunk)
-	if event.Transient && !strings.HasPrefix(name, "data-tp-") {
-		return
-	}
 	r.facts = append(r.facts, &fact{at: r.now, kind: eventFact, message: message{
 		Type: "system", Timestamp: r.now, EventType: name, EventData: orNull(data),
 		SourceAgent: event.SourceAgent, TargetAgents: event.TargetAgents,

@@ -671,8 +671,9 @@ class Run {
     const source = Object.keys(SOURCES).find((wire) => SOURCES[wire] === told);
     const name = source || /^(data-|meta:)/.test(told) ? told : `data-${told}`; // R34: a name of the application's own
     const more = pick(event, "source_agent", "target_agents");
-    if (!event.transient || name.startsWith("data-tp-")) this.thread.addEvent(name, data, this.at, more);
-    yield* this.carry(more);
+    const kept = !event.transient || name.startsWith("data-tp-");
+    if (kept) this.thread.addEvent(name, data, this.at, more);
+    yield* this.carry(kept ? more : {}); // else the next event would have them
     if (source) {
       yield { type: source, ...renamed(data, WIRE_NAMES) };
     } else {
@@ -886,6 +887,7 @@ const HOLDS = {
   toolName: (value) => isText(value) && value !== "",
   mediaType: (value) => isText(value) && value !== "",
 };
+const FLAGS = table({ tool: ["providerExecuted", "preliminary", "dynamic"], data: ["transient"] });
 
 /** The chunk that an event holds, or null: what is not a chunk changes nothing (R36). */
 function readChunk(text) {
@@ -903,7 +905,8 @@ function readChunk(text) {
   chunk.type = chunk.type.replace(/^thinking-/, "reasoning-");
   const needed = chunk.type.startsWith("data-") ? "data" : Object.hasOwn(FIELDS, chunk.type) ? FIELDS[chunk.type] : "";
   const good = needed.split(" ").every((name) => !name || (name in chunk && (HOLDS[name] ?? isText)(chunk[name])));
-  return good ? chunk : null;
+  const flags = FLAGS[chunk.type.split("-")[0]] ?? [];
+  return good && flags.every((name) => typeof (chunk[name] ?? false) === "boolean") ? chunk : null;
 }
 
 // ===================================================================================================== 4. Client
@@ -916,6 +919,7 @@ class Client {
   constructor(header) {
     this.thread = new Thread(header);
     this.over = true;
+    this.approvals = new Map(); // a later stream may answer them (R30)
   }
 
   /** A stream opens. */
@@ -924,8 +928,6 @@ class Client {
     this.sse = new SseReader();
     this.facts = {}; // what carriers have told
     this.blocks = new Map();
-    this.approvals = new Map();
-    this.denials = new Map();
   }
 
   /** Take in one read; return the comments that it held. */
@@ -1113,7 +1115,7 @@ class Client {
 
   on_tool_approval_response(chunk) {
     const call = this.approvals.get(chunk.approvalId);
-    if (call && !chunk.approved && isText(chunk.reason)) this.denials.set(call.part.doc.tool_call_id, chunk.reason);
+    if (call && !chunk.approved && isText(chunk.reason)) call.denial = chunk.reason;
   }
 
   on_tool_output_available(chunk) {
@@ -1125,7 +1127,7 @@ class Client {
   }
 
   on_tool_output_denied(chunk) {
-    const content = this.denials.get(chunk.toolCallId) ?? "The tool call was denied.";
+    const content = this.thread.calls.get(chunk.toolCallId)?.denial ?? "The tool call was denied.";
     this.output(chunk, { status: "error", content });
   }
 

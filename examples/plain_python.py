@@ -131,6 +131,7 @@ class Call:
     part: Part
     response: Response
     answered: bool = False
+    denial: str | None = None  # why, if an approval of it was refused
 
 
 class Thread:
@@ -397,6 +398,13 @@ def finish_word(word: str | None) -> str | None:
     return word if word in ("stop", "length", "content_filter", "tool_call") else "error"
 
 
+def tokens(usage: object) -> Json:
+    """Return the `usage` that a response has, if it has used any token: noughts say nothing (R17)."""
+    counts = usage if isinstance(usage, dict) else {}
+    used = {name: count for name, count in counts.items() if count and type(count) is int}
+    return {"usage": used} if used else {}
+
+
 def pick(source: Json, *names: str) -> Json:
     """Return those of the fields that are there; null is the same as absent (R37)."""
     return {name: source[name] for name in names if source.get(name) is not None}
@@ -626,6 +634,7 @@ class Run:
     def on_model_response_end(self, event: Json) -> Iterator[Json]:
         self.asked |= pick(event, "model_name", "provider_name")
         facts = pick(event, "model_name", "provider_name", "provider_response_id", "finish_reason", "usage")
+        facts |= tokens(facts.pop("usage", None))
         self.thread.add_usage(facts.get("usage", {}))
         if "finish_reason" in facts:
             facts["finish_reason"] = self.turn.last = finish_word(facts["finish_reason"])
@@ -754,9 +763,10 @@ class Run:
         if name not in SOURCES.values() and not name.startswith(("data-", "meta:")):
             name = f"data-{name}"  # R34: as the wire has it
         more = pick(event, "source_agent", "target_agents")
-        if not event.get("transient") or name.startswith("data-tp-"):
+        kept = not event.get("transient") or name.startswith("data-tp-")
+        if kept:
             self.thread.add_event(name, data, self.at, more)
-        yield from self.carry(**more)
+        yield from self.carry(**more if kept else {})  # else the next event would have them
         if name in SOURCES.values():
             wire = next(k for k, v in SOURCES.items() if v == name)
             yield {"type": wire, **{WIRE_NAMES.get(k, k): v for k, v in data.items()}}
@@ -969,6 +979,7 @@ KINDS: dict[str, type] = {
     "approved": bool,
     "parts": list,
 }  # else text
+FLAGS = {"tool": ("providerExecuted", "preliminary", "dynamic"), "data": ("transient",)}
 TEXTS = {
     f"{word}-{verb}": (kind, verb)
     for word, kind in (("text", "text"), ("reasoning", "thinking"))
@@ -992,7 +1003,8 @@ def read_chunk(text: str) -> Json | None:
     fields = "data" if chunk["type"].startswith("data-") else FIELDS.get(chunk["type"], "")
     good = all(name in chunk and isinstance(chunk[name], KINDS.get(name, str)) for name in fields.split())
     named = all(chunk[name] for name in ("toolName", "mediaType") if name in fields.split() and name in chunk)
-    return chunk if good and named else None
+    flags = all(isinstance(chunk.get(name), bool | None) for name in FLAGS.get(chunk["type"].partition("-")[0], ()))
+    return chunk if good and named and flags else None
 
 
 # ================================================================================================ 4. Client
@@ -1007,6 +1019,7 @@ class Client:
     def __init__(self, header: Json) -> None:
         self.thread = Thread(header)
         self.over = True
+        self.approvals: dict[str, Call] = {}  # a later stream may answer them (R30)
 
     def begin(self, agent_id: str, at: str) -> None:
         """A stream opens. Its turn begins with the first chunk (R45)."""
@@ -1015,8 +1028,6 @@ class Client:
         self.started = self.over = self.step = self.responded = False
         self.facts: Json = {}  # what carriers have told
         self.blocks: dict[tuple[str, str], Part] = {}
-        self.approvals: dict[str, Call] = {}
-        self.denials: dict[str, str] = {}
 
     def feed(self, data: bytes, at: str) -> list[str]:
         """Take in one read; return the comments that it held."""
@@ -1097,8 +1108,8 @@ class Client:
         """What carriers told of the response that ends, or of the run, is its; usage counts without a response too."""
         names = ("provider_response_id", "finish_reason", "usage")
         facts = {name: self.facts.pop(name) for name in names if name in self.facts}
-        if isinstance(facts.get("usage"), dict):
-            self.thread.add_usage(facts["usage"])
+        facts |= tokens(facts.pop("usage", None))
+        self.thread.add_usage(facts.get("usage", {}))
         if self.thread.response is not None:
             self.thread.response.facts.update(pick(self.facts, "model_name", "provider_name") if facts else {}, **facts)
         if facts and self.thread.turn.end is None:
@@ -1198,7 +1209,7 @@ class Client:
     def on_tool_approval_response(self, chunk: Json) -> None:
         call = self.approvals.get(chunk["approvalId"])
         if call is not None and not chunk["approved"] and isinstance(chunk.get("reason"), str):
-            self.denials[call.part.doc["tool_call_id"]] = chunk["reason"]
+            call.denial = chunk["reason"]
 
     def on_tool_output_available(self, chunk: Json) -> None:
         if not chunk.get("preliminary"):  # R14: progress is not a return
@@ -1208,9 +1219,9 @@ class Client:
         self.output(chunk, {"status": "error", "content": chunk["errorText"]})
 
     def on_tool_output_denied(self, chunk: Json) -> None:
-        self.output(
-            chunk, {"status": "error", "content": self.denials.get(chunk["toolCallId"], "The tool call was denied.")}
-        )
+        call = self.thread.calls.get(chunk["toolCallId"])
+        reason = None if call is None else call.denial
+        self.output(chunk, {"status": "error", "content": "The tool call was denied." if reason is None else reason})
 
     def output(self, chunk: Json, doc: Json) -> None:
         call = self.thread.calls.get(chunk["toolCallId"])

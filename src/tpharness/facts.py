@@ -46,6 +46,7 @@ _USAGE_WORDS = {
     "reasoningTokens": "thinking_tokens",
     "output_reasoning_tokens": "thinking_tokens",
 }
+_FRACTION = re.compile(r"[.,](\d+)", re.ASCII)
 _USAGE_DROPPED = ("requests", "tool_calls")
 _WHEN = re.compile(
     r"[1-8]\d{3}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:[0-5]\d)", re.ASCII
@@ -141,18 +142,25 @@ def event_timestamp(data: Any) -> str | None:
     stated = data.get("timestamp") if isinstance(data, Mapping) else None
     if not isinstance(stated, str) or not is_time(stated):
         return None
-    text = datetime.fromisoformat(stated).astimezone(UTC).replace(tzinfo=None).isoformat()
-    return (text.rstrip("0") if "." in text else text) + "Z"
+    whole, fraction = _moment(stated)
+    text = whole.replace(tzinfo=None).isoformat()
+    return f"{text}.{fraction}Z" if fraction else f"{text}Z"
 
 
 def later_time(one: str, other: str) -> str:
     """Return the later of two ISO 8601 times, the first if they are equal or one of them cannot be read."""
     try:
-        moments = [datetime.fromisoformat(text) for text in (one, other)]
-    except ValueError:
+        return other if _moment(other) > _moment(one) else one
+    except (ValueError, OverflowError):
         return one
-    first, second = (m if m.tzinfo is not None else m.replace(tzinfo=UTC) for m in moments)
-    return other if second > first else one
+
+
+def _moment(text: str) -> tuple[datetime, str]:
+    """Return the second of an ISO 8601 time in UTC, and the digits of its fraction, of which `datetime` keeps six."""
+    moment = datetime.fromisoformat(text)
+    fraction = _FRACTION.search(text)
+    whole = moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)  # R47
+    return whole.replace(microsecond=0), "" if fraction is None else fraction[1].rstrip("0")
 
 
 def is_base64(text: str) -> bool:

@@ -6,6 +6,7 @@ in the order of its calls (R11). The same for every version but for the names of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -16,6 +17,7 @@ from tpharness.protocol.types import Message, RequestMessage, ResponseMessage, S
 __all__ = ["EventNamer", "messages", "time_key"]
 
 EventNamer = Callable[[str], str]
+_FINER = re.compile(r"[.,]\d{6}(\d+)", re.ASCII)
 _EARLIER = -1  # the group of returns to calls that earlier turns left open (R30)
 
 
@@ -55,7 +57,12 @@ def time_key(at: str) -> str:
             moment = datetime.fromisoformat(at)
         except ValueError:
             return at
-        key = (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None).isoformat()
+        finer = _FINER.search(at)  # the digits of a fraction that `datetime` does not keep
+        spec = "auto" if finer is None else "microseconds"
+        key = (
+            (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None).isoformat(timespec=spec)
+        )
+        key = key if finer is None else f"{key}{finer[1]}"
     return key.rstrip("0").rstrip(".") if "." in key else key
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from tpharness.facts import normalize_finish_reason, parse_tool_args
 from tpharness.findings import Finding
+from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
 from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name, outcome_of
@@ -58,12 +59,10 @@ class Encoder:
         self._announced: set[str] = set()
         self._returned: set[str] = set()
         self._facts: dict[str, Any] = {}
-        self._in_step = self._responding = False
-        self._usage_sent = False
+        self._in_step = self._responding = self._usage_sent = self._began = False
         self._last_finish: str | None = None
         self._serial = 0
         self._user: list[Any] = []
-        self._began = False
 
     def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> Chunks:
         """Return the chunks that open the stream."""
@@ -124,7 +123,7 @@ class Encoder:
         if not self._responding or index in self._parts:
             chunks += [*self._end_step(), *self._carry(**self._facts), {"type": "start-step"}]
             self._in_step = self._responding = self._began = True
-            self._parts, self._calls = {}, {}
+            self._parts, self._calls, self._last_finish = {}, {}, None
         kind, content = part["part_kind"], part.get("content")
         match kind:
             case "text" | "thinking":
@@ -287,6 +286,7 @@ class Encoder:
         wire = {"type": f"data-{name}" if name.startswith("meta:") else name, "data": event.get("event_data")}
         if event.get("transient"):
             wire["transient"] = True
+            facts = facts if name.startswith(NORMATIVE_PREFIX) else {}  # not kept: the next event would take them
         return [*self._carry(**facts), wire]
 
     def _custom_event(self, event: Mapping[str, Any]) -> Chunks:
@@ -307,7 +307,7 @@ class Encoder:
     def _agent_start(self, event: Mapping[str, Any]) -> Chunks:
         if event["agent_id"] == self._agent_id:
             return []  # it is running already
-        self._facts, self._usage_sent = {}, False  # the model that the agent before it asked, and its tokens (R17, R45)
+        self._facts, self._last_finish, self._usage_sent = {}, None, False  # those of the agent before (R17, R27, R45)
         self._agent_id = event["agent_id"]
         return [*self._end_step(), *self._carry(agent_id=self._agent_id, started_at=self._at)]
 

@@ -287,7 +287,7 @@ class Recorder:
         if agent_id == self._writer.agent_id:
             return
         self._finish_response()
-        self._model = {}
+        self._model, self._last_finish = {}, None
         if self._writer.turn_is_empty:
             self._writer.name_agent(agent_id, self._at)
             return
@@ -315,6 +315,7 @@ class Recorder:
 
     def _begin_response(self) -> None:
         self._writer.begin_response(self._at, self._model)
+        self._last_finish = None  # R27: it is the last response's, and of this one nothing is known yet
         self._parts = {}
         self._calls.begin_response()
         self.state = RunState.RESPONDING

@@ -82,6 +82,7 @@ class Lifecycle:
         if self._step.answered and self._step.announced:
             self._context.report(v.NEW_RESPONSE_IN_STEP, "a part started after an output in the same step")
         self._writer.begin_response(self._context.time, self._context.facts.at_response_start())
+        self._last_finish = None  # R27: it is the last response's, and of this one nothing is known yet
         self._step.responded = True
         self.state = StreamState.STREAMING
 
@@ -118,6 +119,7 @@ class Lifecycle:
         if handed_over:
             if writer.running:
                 self.end_response()  # with the facts that were in force, without those of this carrier
+            self._last_finish = None
             facts.leave_agent()
         facts.take_in(data)
         if not writer.running:

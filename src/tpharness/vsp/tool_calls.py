@@ -27,14 +27,18 @@ class ToolCalls:
         self._lifecycle = lifecycle
         self._writer = context.writer
         self._inputs = context.open_parts.tool_inputs
+        self._approvals: dict[str, str | None] = {}
+        """The call that each approval was asked for, None once its id names another call."""
+        self._denials: dict[str, str] = {}
         self.begin()
 
     def begin(self) -> None:
-        """Start a stream: calls, approvals and refusals of the stream before are forgotten."""
+        """Start a stream: the provider's calls and the refusals of the stream before are forgotten.
+
+        Approvals are not: a call that waits for one waits beyond the end of its stream (R30).
+        """
         self._provider_calls: dict[str, Mapping[str, Any]] = {}
         self._provider_answers: set[str] = set()
-        self._approvals: dict[str, str] = {}
-        self._denials: dict[str, str] = {}
         self._input_errors: set[str] = set()
         self._ignored_calls: set[str] = set()
 
@@ -108,6 +112,9 @@ class ToolCalls:
         self._provider_calls.pop(call_id, None)
         self._provider_answers.discard(call_id)
         self._denials.pop(call_id, None)
+        for approval, asked_for in self._approvals.items():
+            if asked_for == call_id:
+                self._approvals[approval] = None
         self._input_errors.discard(call_id)
 
     # --------------------------------------------------------------- approvals
@@ -117,12 +124,13 @@ class ToolCalls:
             self._approvals[chunk.approval_id] = chunk.tool_call_id
 
     def _approval_response(self, chunk: c.ToolApprovalResponseChunk) -> None:
-        call_id = self._approvals.get(chunk.approval_id)
-        if call_id is None:
+        if chunk.approval_id not in self._approvals:
             self._context.report(
                 v.NO_CALL, f"tool-approval-response for {chunk.approval_id!r}, which was never asked for"
             )
-        elif not chunk.approved and chunk.reason:
+            return
+        call_id = self._approvals[chunk.approval_id]
+        if call_id is not None and not chunk.approved and chunk.reason is not None:  # an empty reason is one (R13, R22)
             self._denials[call_id] = chunk.reason
 
     # ---------------------------------------------------------------- outputs
