@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from tests.seeded_defects import (
+    approvals,
     calls,
     cycles,
     documents,
+    each_version,
+    edges,
     events,
     facts,
     files,
@@ -17,9 +20,12 @@ from tests.seeded_defects import (
     libraries,
     looks,
     messages,
+    moments,
+    odd_names,
     parts,
     repeats,
     responses,
+    spellings,
     streams,
     threads,
     tools,
@@ -52,6 +58,12 @@ DEFECTS = (
     *ids.DEFECTS,
     *repeats.DEFECTS,
     *leaks.DEFECTS,
+    *spellings.DEFECTS,
+    *moments.DEFECTS,
+    *approvals.DEFECTS,
+    *odd_names.DEFECTS,
+    *edges.DEFECTS,
+    *each_version.DEFECTS,
 )
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""
