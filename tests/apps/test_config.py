@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tpharness.apps.config import AppConfig, config_of_url, load_config, require_loopback
+from tpharness.apps.engine import chosen_tool
 from tpharness.errors import InputError, UsageError
 
 URL = 'url = "http://127.0.0.1:3000/api/chat"\n'
@@ -34,13 +35,25 @@ effects = "wc -l < effects.txt"
     assert config.command == ("npm", "start")
     assert config.history == "last-message"
     assert config.allow == ("book_hotel",)
-    assert config.args == {"book_hotel": {"city": "Paris", "nights": 2}}
+    assert config.args == {"book_hotel": ({"city": "Paris", "nights": 2},)}
     assert config.folder == tmp_path
     stop, thread = config.addresses.stop, config.addresses.thread
     assert stop is not None
     assert thread is not None
     assert (stop.method, stop.of("a/b")) == ("POST", "http://127.0.0.1:3000/api/chat/a%2Fb/stop")
     assert thread.of("x") == "http://127.0.0.1:3000/api/chat/x"
+
+
+def test_a_tool_may_have_other_arguments_for_a_second_call(tmp_path: Path) -> None:
+    """They arrive in their order, and become those of the tool."""
+    two = '[{city = "Paris"}, {city = "Rome"}]'
+    config = load_config(
+        "chat", file_with(tmp_path, f"[apps.chat]\n{URL}tools = {{allow = ['x'], args = {{x = {two}}}}}")
+    )
+    assert config.args == {"x": ({"city": "Paris"}, {"city": "Rome"})}
+    tool = chosen_tool(config, {"x": {}})
+    assert tool is not None
+    assert (tool.args, tool.other_args) == ({"city": "Paris"}, {"city": "Rome"})
 
 
 def test_an_application_has_a_folder_to_run_in_and_a_file_of_known_failures(tmp_path: Path) -> None:
@@ -108,6 +121,20 @@ def test_an_address_that_runs_already_has_its_port() -> None:
             f"[apps.chat]\n{URL}tools = {{args = {{x = {{}}}}}}",
             "names 'x', which tools.allow does not allow",
             'allow = ["x"]',
+        ),
+        (f"[apps.chat]\n{URL}tools = {{args = 3}}", "tools.args is 3, expected a table of tools", "args = {book_hotel"),
+        *(
+            (
+                f"[apps.chat]\n{URL}tools = {{allow = ['x'], args = {{x = {args}}}}}",
+                "tools.args.x is .*, expected an object, or a list of two objects: for a first and a second call",
+                'such as {book_hotel = [{city = "Paris"}, {city = "Rome"}]}',
+            )
+            for args in ("3", "[]", "[{}]", "[{a = 1}, 3]", "[{a = 1}, {a = 2}, {a = 3}]")
+        ),
+        (
+            f"[apps.chat]\n{URL}tools = {{allow = ['x'], args = {{x = [{{a = 1}}, {{a = 1}}]}}}}",
+            "tools.args.x has the same arguments twice, expected other ones for the second call",
+            "results that change places are not seen",
         ),
         ("[apps.chat]\nurl = 'chat'", "not an http address", "http://127.0.0.1"),
         ("[apps.chat]\nurl = 'http://127.0.0.1:99999/chat'", "not an http address", "http://127.0.0.1"),

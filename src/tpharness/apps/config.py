@@ -22,7 +22,16 @@ from tpharness.project_file import PROJECT_FILE, check_keys, read_project_file
 from tpharness.targets.children import split_command
 from tpharness.targets.endpoint import is_loopback
 
-__all__ = ["CONFIG_FILE", "LAST_PORT", "LEDGER", "AppConfig", "config_of_url", "load_config", "require_loopback"]
+__all__ = [
+    "CONFIG_FILE",
+    "LAST_PORT",
+    "LEDGER",
+    "AppConfig",
+    "arguments_of",
+    "config_of_url",
+    "load_config",
+    "require_loopback",
+]
 
 CONFIG_FILE = PROJECT_FILE
 LEDGER = "ledger"
@@ -41,10 +50,11 @@ class AppConfig:
     `history` names the request profile, `client` the real client that posts, None for our own. `on_disconnect` is what
     the application means to do when its client leaves, None if nothing is declared. `stop`, `thread` and `resume` are
     routes such as `POST /api/chat/{id}/stop`; `stop_body` is the JSON object that the stop button posts. `allow` are
-    the tools that may be called, `args` their arguments. `effects` is a shell command that prints how often a tool has
-    run, or `LEDGER`. `headers` and `body` are sent with every post. `concurrency` is how many cases run at once.
-    Seconds: `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has stopped,
-    `quiet` without a chunk until the client's stream counts as quiet.
+    the tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
+    `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
+    every post. `concurrency` is how many cases run at once. Seconds: `ready` until it listens, `answer` for one answer,
+    `stop_within` until a run that is to stop has stopped, `quiet` without a chunk until the client's stream counts as
+    quiet.
     """
 
     name: str
@@ -58,7 +68,7 @@ class AppConfig:
     thread: str | None = None
     resume: str | None = None
     allow: tuple[str, ...] = ()
-    args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    args: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     effects: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
@@ -153,6 +163,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "tools": _OBJECT,
 }
 _HINT = "`tpharness docs APPLICATIONS` has every key"
+_ARGS_EXAMPLE = '{book_hotel = [{city = "Paris"}, {city = "Rome"}]}'
 
 
 def load_config(name: str | None, path: Path | None = None) -> AppConfig:
@@ -215,15 +226,35 @@ def _tools(table: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise UsageError(f"{where}: tools has an unknown key {unknown[0]!r}", hint="known keys: allow, args")
     if not isinstance(allow, list) or not all(isinstance(tool, str) for tool in allow):
         raise UsageError(f"{where}: tools.allow is not a list of names", hint='allow = ["book_hotel"]')
-    if not isinstance(args, dict) or not all(isinstance(value, dict) for value in args.values()):
+    if not isinstance(args, dict):
         raise UsageError(
-            f"{where}: tools.args is not a table of arguments", hint='args = {book_hotel = {city = "Paris"}}'
+            f"{where}: tools.args is {quote(args)}, expected a table of tools", hint=f"args = {_ARGS_EXAMPLE}"
         )
+    read = {name: arguments_of(value, f"{where}: tools.args.{name}") for name, value in args.items()}
     beside = sorted(set(args) - set(allow))
     if beside:
         hint = f"allow = [{', '.join(map(json.dumps, (*allow, beside[0])))}]"
         raise UsageError(f"{where}: tools.args names {beside[0]!r}, which tools.allow does not allow", hint=hint)
-    return {"allow": tuple(allow), "args": args}
+    return {"allow": tuple(allow), "args": read}
+
+
+def arguments_of(value: Any, where: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the arguments that were given for a tool: one object, or a list of two that differ, for two calls.
+
+    UsageError, which begins with `where`, for anything else.
+    """
+    given = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, dict) for one in given) or (isinstance(value, list) and len(value) != 2):
+        raise UsageError(
+            f"{where} is {quote(value)}, expected an object, or a list of two objects: for a first and a second call",
+            hint=f"such as {_ARGS_EXAMPLE}",
+        )
+    if len(given) == 2 and given[0] == given[1]:
+        raise UsageError(
+            f"{where} has the same arguments twice, expected other ones for the second call",
+            hint="with equal arguments results that change places are not seen; give two objects that differ, or one",
+        )
+    return tuple(given)
 
 
 def _is_http_address(url: str) -> bool:

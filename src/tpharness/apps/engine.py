@@ -252,7 +252,8 @@ def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
         raise UsageError(f"the application does not offer its model the tool {missing[0]!r}", hint=f"it offers {known}")
     name = config.allow[0]
     if name in config.args:
-        return Tool(name=name, args=config.args[name])
+        first, *other = config.args[name]
+        return Tool(name=name, args=first, other_args=next(iter(other), None))
     args = arguments_for(name, offered[name])
     return Tool(name=name, args=args, other_args=other_arguments(args, offered[name]))
 

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from rich.markup import escape
 from tpharness.apps.cases.case import Tool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.client import require_known_client
-from tpharness.apps.config import CONFIG_FILE, LAST_PORT, AppConfig, config_of_url, load_config
+from tpharness.apps.config import CONFIG_FILE, LAST_PORT, AppConfig, arguments_of, config_of_url, load_config
 from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.apps.engine import AppOptions, client_name, run_app
 from tpharness.apps.init import describe_application, require_new_table, write_table
@@ -79,7 +79,10 @@ def application(
     allow_tool: Annotated[
         list[str] | None, Option(metavar="NAME", help="A tool of the application that may be called, for real.")
     ] = None,
-    tool_args: Annotated[list[str] | None, Option(metavar="NAME=JSON", help="Arguments for an allowed tool.")] = None,
+    tool_args: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=JSON", help="Arguments for an allowed tool, or a list of those of two calls."),
+    ] = None,
     effects: Annotated[
         str | None,
         Option(
@@ -203,17 +206,17 @@ def _alone(config: AppConfig) -> str:
     return without_credentials(f"tpharness app {shlex.quote(config.name)} {{id}} {options}".rstrip())
 
 
-def _tool_args(texts: list[str]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+def _tool_args(texts: list[str]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    found: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         try:
             args = json.loads(value)
         except ValueError:
-            args = None
-        if not equals or not isinstance(args, dict):
+            equals = ""
+        if not equals:
             raise UsageError(f"--tool-args takes NAME=JSON, not {text!r}", hint="""book_hotel='{"city": "Paris"}'""")
-        found[name] = args
+        found[name] = arguments_of(args, f"--tool-args {name}")
     return found
 
 

@@ -84,6 +84,6 @@ def test_a_late_effect_is_waited_for(app: type[ChatApp], cases: dict[str, list[s
         options={"sweep": True},
         effects=count_lines(effects),
         stop=STOP,
-        args={HOTEL.name: HOTEL.args},
+        args={HOTEL.name: (HOTEL.args,)},
     )
     assert {r.id: [f.code for f in r.findings if f.level is Level.MUST] for r in results} == cases

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tpharness.apps.cases.arguments import cut_arguments
-from tpharness.apps.cases.basic import next_turn
+from tpharness.apps.cases.basic import arguments_text, next_turn
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
 from tpharness.apps.provider import Break, Call, Finish, Plan, Text, Thinking
 from tpharness.scenario import AgentRun, Interrupt, Scenario, UserInput
@@ -171,7 +171,8 @@ def _plan(answer: _Answer, tool: Tool | None, call_id: str) -> Plan:
             items.append(Thinking(pieces=tuple(item.pieces)))
         else:
             name = tool.name if tool is not None else "tool"
-            pieces = _own_arguments(tool, max(1, len(item.pieces)))
+            calls = sum(isinstance(earlier, Call) for earlier in items)
+            pieces = _own_arguments(tool, max(1, len(item.pieces)), other=calls % 2 == 1)
             items.append(Call(call_id=f"{call_id}_{number}", name=name, pieces=pieces))
     return Plan(items=tuple(items), finish=answer.finish)
 
@@ -192,9 +193,12 @@ def _own_place(answer: _Answer, plan: Plan, pieces: int) -> int:
     return place
 
 
-def _own_arguments(tool: Tool | None, count: int) -> tuple[str, ...]:
-    """Return the text of the tool's own arguments in that many pieces, or fewer where it is short."""
-    text = json.dumps(tool.args if tool is not None else {}, ensure_ascii=False, separators=(",", ":"))
+def _own_arguments(tool: Tool | None, count: int, *, other: bool) -> tuple[str, ...]:
+    """Return the text of the tool's own arguments in that many pieces, or fewer where it is short.
+
+    Every second call of an answer has the `other` ones, so that results that change places are seen.
+    """
+    text = "{}" if tool is None else arguments_text(tool, other=other)
     return cut_arguments(text, length=max(1, -(-len(text) // count)))[0] if count > 1 else (text,)
 
 
