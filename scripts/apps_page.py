@@ -49,12 +49,13 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
     "flaw": ((), "kept every MUST, and broke a SHOULD: see *What should be better*"),
     "bricked": (("chat-bricked",), "lets no later message reach the model: the chat is lost"),
     "turn failed": (("next-turn-failed",), "failed the next message, and lived on after it"),
+    "unanswered": (("answer-unseen",), "did not show its user the answer to the next message"),
     "refused": ((), "sent a history that the real API of its model answers with an error status"),
     "invented": (
         ("text-invented", "arguments-invented", "call-invented"),
         "told the model that it said what it never said",
     ),
-    "doubled": (("answer-doubled",), "told the model twice what it had said once"),
+    "doubled": (("answer-doubled", "call-doubled"), "told the model twice what it had said once"),
     "user's turn": (
         ("user-turn-lost", "user-turn-doubled", "user-turn-misplaced", "answer-misplaced"),
         "lost, doubled or moved a message of the user, or put an answer behind a later one",
@@ -66,6 +67,10 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
         "ran a tool, and the next request to the model does not mention it: it will be called again",
     ),
     "ran twice": (("tool-ran-twice",), "ran a tool twice for one call"),
+    "unapproved": (
+        ("tool-ran-unapproved",),
+        "ran a tool that its user had been asked to approve, and had not approved",
+    ),
     "hidden": (("failure-as-finish",), "showed a failure of the model as an ordinary end"),
     "stream": (("stream-refused",), "sent a stream that its own kind of client refuses"),
     "exited": (("app-exited",), "ended its process"),

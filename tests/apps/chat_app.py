@@ -21,6 +21,16 @@ from typing import Any, Literal, cast
 
 from aiohttp import ClientSession, web
 from tests.apps.chat_model import ChatModel, ModelError
+from tests.apps.chat_told import (
+    calls_again,
+    joined_texts,
+    late,
+    merged,
+    renamed,
+    reordered,
+    swap_results,
+    without_words,
+)
 
 Json = dict[str, Any]
 
@@ -42,11 +52,13 @@ class Defect(StrEnum):
 
     BRICKS = "after an interruption every later post fails"
     FAILS_ONCE = "after an interruption the next post fails"
+    MUTES_NEXT = "after an interruption the next answer goes into the stream of the run before, which is closed"
     KEEPS_ORPHAN_RESULT = "a cut call is dropped, and a result for it is kept"
     REPAIRS_ARGUMENTS = "a cut call is kept with empty arguments and a result"
     NOTES_IN_TEXT = "a note is put into the half text of the assistant"
     DOUBLES_TEXT = "a half text is stored twice, one behind the other"
     RENAMES_CALL = "a call is told under another name of its tool"
+    DOUBLES_CALL = "a call and its result are told once more, under an id of the application, from the second turn on"
     INVENTS_CALL = "an interruption is stored as a call of a tool that nobody called"
     STORES_TURN_LATE = "the user's message is stored when its answer is complete"
     DOUBLES_TURN = "the user's message is stored once more after an interruption"
@@ -54,13 +66,16 @@ class Defect(StrEnum):
     ANSWERS_LATE = "half an answer is told behind the next message of the user"
     FORGETS_CYCLE = "an interruption in the answer takes back the call before it"
     FORGETS_ANSWER = "an answer is not stored"
+    FORGETS_WORDS = "the words of an answer that calls a tool are not told"
     FORGETS_EFFECT = "an interruption while a tool runs takes back its call"
     RUNS_TWICE = "every tool runs twice"
+    RUNS_UNAPPROVED = "a tool runs although its user has denied the approval that was asked for"
     DATES_PROMPT = "the system prompt counts the requests"
     REWORDS_RESULT = "a result is stored otherwise than it was told first"
     SWAPS_RESULTS = "results of parallel calls are told with each other's calls from the second turn on"
     MIXES_RESULTS = "results of parallel calls are told with each other's calls, and shown with their own"
     REORDERS = "calls and results are sent in another order from the second turn on"
+    JOINS_TEXTS = "all texts of a run are told in front of its calls from the second turn on"
     HIDES_FAILURE = "a failure of the model ends as an ordinary finish"
     FINISHES_FAILURE = "a failure of the model is told, and an ordinary finish follows"
     TEARS_STREAM = "a failure of the model ends the stream without a word"
@@ -112,7 +127,7 @@ class ChatApp:
         self.base_url, self.api_key = base_url, api_key
         self.tool_seconds = tool_seconds
         self.effects = effects
-        self.approvals = approvals
+        self.approvals = approvals or Defect.RUNS_UNAPPROVED in defects
         self.titles = titles
         self.cancels_tools = cancels_tools
         self.says_call_ids = says_call_ids
@@ -202,8 +217,9 @@ class ChatApp:
 
     def writer(self, chat: Stored, body: Json, response: web.StreamResponse) -> Writer:
         """Return what sends the chunks of a run that begins."""
-        del chat, body
-        return Writer(response)
+        del body
+        muted = self._has(Defect.MUTES_NEXT) and chat.interrupted > 0
+        return Writer(response, only=("start", "finish") if muted else None)
 
     async def _run(self, chat: Stored, out: Writer, approvals: Mapping[str, bool]) -> None:
         begun = len(chat.messages)
@@ -324,7 +340,7 @@ class ChatApp:
         """Run what was approved, and say of the rest that it was not."""
         waiting, chat.waiting = chat.waiting, []
         for call, answer in waiting:
-            if approvals.get(call["id"]):
+            if approvals.get(call["id"]) or self._has(Defect.RUNS_UNAPPROVED):
                 answer["content"] = INTERRUPTED
                 await self._run_tools([(call, answer)], out)
             else:
@@ -416,95 +432,48 @@ class ChatApp:
         system = f"{SYSTEM} This is request {self.requests}." if self._has(Defect.DATES_PROMPT) else SYSTEM
         messages = [dict(message) for message in chat.messages]
         if self._has(Defect.MIXES_RESULTS):
-            _swap_results(messages)
+            swap_results(messages)
         if self._has(Defect.RENAMES_CALL):
-            messages = [_renamed(message) for message in messages]
+            messages = [renamed(message) for message in messages]
+        if self._has(Defect.FORGETS_WORDS):
+            messages = [without_words(message) for message in messages]
         if self._has(Defect.ANSWERS_LATE):
-            messages = _late(messages, chat.half)
+            messages = late(messages, chat.half)
         if chat.turns > 1:
             if self._has(Defect.REWORDS_RESULT):
                 for message in messages:
                     if message["role"] == "tool":
                         message["content"] = f"It was {message['content']}."
             if self._has(Defect.SWAPS_RESULTS):
-                _swap_results(messages)
+                swap_results(messages)
             if self._has(Defect.SORTS_TURNS):
                 users = [m for m in messages if m["role"] == "user"]
                 texts = [m["content"] for m in users]
                 for message, text in zip(users, reversed(texts), strict=True):
                     message["content"] = text
             if self._has(Defect.REORDERS):
-                messages = _reordered(messages)
-        return [{"role": "system", "content": system}, *_merged(messages)]
+                messages = reordered(messages)
+            if self._has(Defect.DOUBLES_CALL):
+                messages = calls_again(messages)
+            if self._has(Defect.JOINS_TEXTS):
+                messages = joined_texts(messages)
+        return [{"role": "system", "content": system}, *merged(messages)]
 
     def _has(self, defect: Defect) -> bool:
         return defect in self.defects
 
 
-def _swap_results(messages: list[Json]) -> None:
-    """Give each result the content of another: of the last the first, of the last but one the second."""
-    answers = [message for message in messages if message["role"] == "tool"]
-    contents = [message["content"] for message in answers]
-    for message, content in zip(answers, reversed(contents), strict=True):
-        message["content"] = content
-
-
-def _renamed(message: Json) -> Json:
-    """Return a message with the names of its calls in capitals."""
-    calls = message.get("tool_calls", ())
-    named = [{**call, "function": {**call["function"], "name": call["function"]["name"].upper()}} for call in calls]
-    return {**message, "tool_calls": named} if named else message
-
-
-def _late(messages: list[Json], half: set[int]) -> list[Json]:
-    """Return the messages, those of `half` behind the message of the user that follows them."""
-    told: list[Json] = []
-    waiting: list[Json] = []
-    for index, message in enumerate(messages):
-        if index in half and index + 1 < len(messages):
-            waiting.append(message)
-            continue
-        told.append(message)
-        if message["role"] == "user":
-            told += waiting
-            waiting = []
-    return [*told, *waiting]
-
-
-def _merged(messages: list[Json]) -> list[Json]:
-    """Return the messages with those of the user that follow each other made one."""
-    merged: list[Json] = []
-    for message in messages:
-        if merged and merged[-1]["role"] == message["role"] == "user":
-            merged[-1] = {"role": "user", "content": f"{merged[-1]['content']}\n\n{message['content']}"}
-        else:
-            merged.append(message)
-    return merged
-
-
-def _reordered(messages: list[Json]) -> list[Json]:
-    """Return the messages with the calls of each message, and the results behind it, in the opposite order."""
-    turned: list[Json] = []
-    results: list[Json] = []
-    for message in [*messages, {"role": "end"}]:
-        if message["role"] == "tool":
-            results.insert(0, message)
-            continue
-        turned += results
-        results = []
-        calls = message.get("tool_calls")
-        turned.append({**message, "tool_calls": calls[::-1]} if calls else message)
-    return turned[:-1]
-
-
 class Writer:
-    """Chunks to the client; when it has left, they go nowhere."""
+    """Chunks to the client, of the types in `only` if it is given; when the client has left, they go nowhere."""
 
-    def __init__(self, response: web.StreamResponse) -> None:
+    def __init__(self, response: web.StreamResponse, only: tuple[str, ...] | None = None) -> None:
         self._response = response
+        self._only = only
 
     async def send(self, chunk: Mapping[str, Any], *, done: bool = False) -> None:
         """Write one chunk, and the end marker after the last."""
+        if self._only is not None and chunk["type"] not in self._only:
+            return
         data = f"data: {json.dumps(chunk)}\n\n" + ("data: [DONE]\n\n" if done else "")
         with contextlib.suppress(ConnectionError, RuntimeError):
             await self._response.write(data.encode())

@@ -30,6 +30,7 @@ TELLING = (
     "user-leaves/in-answer",
     "model-drops/in-text",
     "stop-button/while-tool-runs",
+    "approval/denied",
 )
 """A few cases in which each of the broken applications is found."""
 CHECK_OF = {kind.code: check.name for check in APP_CHECKS for kind in check.kinds}
@@ -107,7 +108,7 @@ def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Pat
     cuts = {result.id: result.reason for result in results}
     assert cuts["user-leaves/in-answer"].startswith("cut after 2 pieces")
     assert cuts["user-leaves/while-tool-runs"].startswith("cut while the tools ran")
-    assert len(results) == 12
+    assert len(results) == 13
 
 
 @pytest.mark.parametrize("titles", [True, "streamed"])

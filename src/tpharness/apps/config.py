@@ -49,7 +49,8 @@ class AppConfig:
     `folder` is that of the file, `cwd` another one for the process and for `effects`, made where it does not exist.
     `history` names the request profile, `client` the real client that posts, None for our own. `on_disconnect` is what
     the application means to do when its client leaves, None if nothing is declared. `stop`, `thread` and `resume` are
-    routes such as `POST /api/chat/{id}/stop`; `stop_body` is the JSON object that the stop button posts. `allow` are
+    routes such as `POST /api/chat/{id}/stop`; `stop_body` is the JSON object that the stop button posts. `regenerate`
+    says whether the page has a button for another answer, which posts as `regenerate()` of `useChat` does. `allow` are
     the tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
     `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
     every post. `concurrency` is how many cases run at once. Seconds: `ready` until it listens, `answer` for one answer,
@@ -67,6 +68,7 @@ class AppConfig:
     stop_body: Mapping[str, Any] = field(default_factory=dict)
     thread: str | None = None
     resume: str | None = None
+    regenerate: bool = False
     allow: tuple[str, ...] = ()
     args: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     effects: str | None = None
@@ -147,6 +149,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "stop_body": _OBJECT,
     "thread": _TEXT,
     "resume": _TEXT,
+    "regenerate": ((bool,), "true or false"),
     "effects": _TEXT,
     "headers": _OBJECT,
     "body": _OBJECT,
@@ -207,7 +210,7 @@ def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> Ap
     check_keys(table, _KEYS, where)
     for key, value in table.items():
         types, expected = _KINDS[key]
-        if not isinstance(value, types) or isinstance(value, bool):
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
             raise UsageError(f"{where}: {key} is {quote(value)}, expected {expected}", hint=_HINT)
     if "url" not in table:
         raise UsageError(

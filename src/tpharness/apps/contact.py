@@ -1,6 +1,7 @@
 """First contact: one harmless turn, to see which API the application uses, and which tools it offers its model.
 
-In: a player. Out: what was seen, or what the application did instead of asking its model.
+In: a player. Out: what was seen, or what the application did instead of asking its model; the player knows whether the
+application shows answers word for word.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 from tpharness.apps.cases.basic import next_turn
 from tpharness.apps.cases.case import AppCase
+from tpharness.apps.checks.truth import is_part_of
+from tpharness.apps.evidence import shown_text
 from tpharness.apps.play import Player
 from tpharness.apps.trouble import find_trouble
 from tpharness.findings import Finding
@@ -43,5 +46,7 @@ async def first_contact(player: Player, mark: str) -> Contact:
     seconds = time.monotonic() - begun
     if trouble is not None:
         return Contact(trouble=trouble.with_place(case=CONTACT), seconds=seconds)
-    asked = evidence.turns[0].asked[0]
+    turn = evidence.turns[0]
+    asked = turn.asked[0]
+    player.shows_answers = any(one.said and is_part_of(one.said, shown_text(turn.screen)) for one in turn.asked)
     return Contact(api=asked.api, tools=asked.tools, seconds=seconds)

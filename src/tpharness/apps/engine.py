@@ -302,6 +302,7 @@ def _unmet(case: AppCase, stage: _Stage) -> str:
         Need.STOP: config.stop is not None,
         Need.THREAD: config.thread is not None,
         Need.RESUME: config.resume is not None,
+        Need.REGENERATE: config.regenerate,
         Need.SERVER_HISTORY: not stage.player.keeps_history,
     }
     return next((need.value for need in Need if need in case.needs and not has.get(need, True)), "")

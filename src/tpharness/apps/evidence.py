@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
-from tpharness.apps.cases.case import AppCase, Cut
+from tpharness.apps.cases.case import TOGETHER, AppCase, Cut
 from tpharness.apps.client import End, Fetched, Reply, is_tool_part, text_of
 from tpharness.apps.effects import ToolRunSeen
 from tpharness.apps.provider import Call, Exchange, Finish, Outcome, Plan, Told, ToldCall, ToldResult
@@ -31,6 +32,9 @@ __all__ = [
     "streams_of",
     "with_late_requests",
 ]
+
+
+_BUSY = (409, 423, 429)  # conflict, locked, too many requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +200,7 @@ class CutSeen:
 class TurnSeen:
     """One turn: the user's words, the requests it led to, the answer, the screen afterwards, runs of tools so far.
 
+    After a reload `left` is the page before it, and `resumed` what the new page got of the answer that still streamed.
     `runs` is the count of the effects command after the turn, None without one. `view` is what the address `thread`
     answered after the turn, None without that address. `others` are requests to the model
     during the turn that could not be given to any case, `strays` those to addresses that no model API has.
@@ -207,6 +212,8 @@ class TurnSeen:
     reply: ReplySeen | None = None
     cut: CutSeen | None = None
     screen: tuple[Mapping[str, Any], ...] = ()
+    left: tuple[Mapping[str, Any], ...] = ()
+    resumed: ReplySeen | None = None
     runs: int | None = None
     view: Fetched | None = None
     others: int = 0
@@ -215,13 +222,18 @@ class TurnSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What the user was shown of a call; `output` is its result, None without one."""
+    """What the user was shown of a call; `output` is its result, None without one.
+
+    `approved` is what the user answered a request to approve the call, False also while there is no answer; None where
+    nobody was asked.
+    """
 
     call_id: str
     name: str
     state: str
     has_result: bool
     output: Any = None
+    approved: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +242,8 @@ class AppEvidence:
 
     `runs_before` is the count of the effects command before the first turn; `tool_runs` are those that the ledger has
     seen, None without it; `streams` are those of all clients, in the order in which they began; `differences` says
-    where a real client posts or holds something else than ours would.
+    where a real client posts or holds something else than ours would; `shows_answers` is whether the application was
+    seen to show its user an answer of the model word for word, before any case.
     """
 
     case: AppCase
@@ -241,6 +254,7 @@ class AppEvidence:
     tool_runs: tuple[ToolRunSeen, ...] | None = None
     streams: tuple[StreamSeen, ...] = ()
     differences: tuple[str, ...] = ()
+    shows_answers: bool = False
 
     @property
     def view(self) -> Fetched | None:
@@ -274,6 +288,17 @@ class AppEvidence:
         """The turns after the first."""
         return self.turns[1:]
 
+    @property
+    def meanwhile(self) -> Sequence[TurnSeen]:
+        """The turns whose message was written while the run of the turn before went on."""
+        pairs = pairwise(self.turns)
+        return [later for earlier, later in pairs if earlier.cut is not None and earlier.cut.cut.by in TOGETHER]
+
+    @property
+    def turned_away(self) -> Sequence[TurnSeen]:
+        """Those of `meanwhile` whose message the application refused with a status that says that it is busy."""
+        return [one for one in self.meanwhile if not one.asked and one.reply and one.reply.status in _BUSY]
+
 
 def streams_of(replies: Iterable[Reply]) -> tuple[StreamSeen, ...]:
     """Return the streams among answers in the order in which they began."""
@@ -295,11 +320,18 @@ def shown_calls(messages: Sequence[Mapping[str, Any]]) -> list[Shown]:
             state=str(part.get("state")),
             has_result=str(part.get("state")).startswith("output-"),
             output=part.get("output"),
+            approved=_approved(part.get("approval")),
         )
         for message in messages
         for part in message.get("parts", ())
         if is_tool_part(part)
     ]
+
+
+def _approved(approval: Any) -> bool | None:
+    """Return what the user answered a request for approval; None where the application answers it itself."""
+    asked = isinstance(approval, Mapping) and approval.get("isAutomatic") is not True
+    return approval.get("approved") is True if asked else None
 
 
 def shown_outputs(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

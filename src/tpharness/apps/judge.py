@@ -59,7 +59,13 @@ def _is_uncut(evidence: AppEvidence) -> bool:
 
 def describe_cuts(evidence: AppEvidence) -> str:
     """Say in a line where a case was cut and what the application did then; empty for a case without a cut."""
-    return "; ".join(_describe(turn.cut) for turn in evidence.turns if turn.cut is not None)
+    told = [_describe(turn.cut) for turn in evidence.turns if turn.cut is not None]
+    told += [
+        f"the message that was written meanwhile was refused with status {turn.reply.status}"
+        for turn in evidence.turned_away
+        if turn.reply is not None
+    ]
+    return "; ".join(told)
 
 
 def _describe(cut: CutSeen) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import aiohttp
 
-from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
+from tpharness.apps.cases.case import TOGETHER, AppCase, Cut, CutBy, Need, Turn
 from tpharness.apps.checks.truth import args_of
 from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, Client, End, Fetched, Limits, Profile, RealClients, Reply, keeps_history
@@ -29,7 +29,8 @@ from tpharness.apps.evidence import (
     streams_of,
     with_late_requests,
 )
-from tpharness.apps.provider import Break, Conversation, Exchange, Outcome, Provider
+from tpharness.apps.provider import Break, Exchange, Outcome, Provider
+from tpharness.apps.stage import Stage
 
 __all__ = ["NotPlayedError", "Player"]
 
@@ -40,41 +41,10 @@ _SETTLE = 0.03  # seconds without a new request after which a run that nobody re
 _SETTLE_READ = 0.01  # the same for a run that was read to its end, or that has left the model
 _ONCE_MORE = "Are you still there?"
 _LEAVES = (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD)
-_TOGETHER = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB)
 
 
 class NotPlayedError(Exception):
     """The case cannot be played on this application; the text says why."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _Stage:
-    """What one case is played with: `client` is the page that the user has before them, `clients` all that there were.
-
-    `tools` are the ledger's, None without it. `begun`, `others`, `strays`: how many requests came before the turn.
-    `blank` is whether a page that keeps the history could not be loaded again: what it would post is not known.
-    """
-
-    case: AppCase
-    mark: str
-    client: Client
-    conversation: Conversation
-    clients: list[Client]
-    tools: CaseTools | None = None
-    begun: int = 0
-    others: int = 0
-    strays: int = 0
-    second: Reply | None = None
-    blank: bool = False
-
-    def begin(self, provider: Provider) -> None:
-        """A turn begins."""
-        self.begun, self.second = len(self.conversation.exchanges), None
-        self.others, self.strays = len(provider.others), len(provider.strays)
-
-    def new(self) -> list[Exchange]:
-        """Return the requests of the turn."""
-        return self.conversation.exchanges[self.begun :]
 
 
 class Player:
@@ -82,7 +52,8 @@ class Player:
 
     `ledger` is the one that the application has mounted, None for none. `tool_seconds` is how long its tools were seen
     to take, which bounds the wait for a tool that nobody waits for; `tool_has_run` is whether one was seen to run since
-    the application was started, so that there is something to count.
+    the application was started, so that there is something to count; `shows_answers` whether it was seen to show its
+    user an answer of the model word for word.
     """
 
     def __init__(
@@ -103,6 +74,7 @@ class Player:
         self._real = real
         self.tool_seconds: float | None = None
         self.tool_has_run = False
+        self.shows_answers = False
         self.keeps_history = keeps_history(profile)
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
@@ -111,7 +83,7 @@ class Player:
         client = self._client()
         conversation = self._provider.conversation(mark)
         tools = CaseTools(self._ledger) if self._ledger is not None else None
-        stage = _Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client], tools=tools)
+        stage = Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client], tools=tools)
         turns: list[TurnSeen] = []
         try:
             while len(turns) < len(case.turns) and not stage.blank:
@@ -130,6 +102,7 @@ class Player:
             differences=tuple(dict.fromkeys(told for client in stage.clients for told in client.differences)),
             on_disconnect=self._config.on_disconnect,
             stop_within=self._config.stop_within,
+            shows_answers=self.shows_answers,
             runs_before=runs_before,
             tool_runs=tools.seen() if tools is not None else None,
             streams=streams_of(reply for client in stage.clients for reply in client.replies),
@@ -144,19 +117,21 @@ class Player:
 
     # ------------------------------------------------------------------------------------------------ a turn
 
-    async def _turn(self, stage: _Stage, index: int) -> list[TurnSeen]:
+    async def _turn(self, stage: Stage, index: int) -> list[TurnSeen]:
         """Play a turn, or two of them where the second begins while the first goes on."""
         turn, later = stage.case.turns[index], stage.case.turns[index + 1 : index + 2]
         stage.begin(self._provider)
-        together = turn.cut is not None and turn.cut.by in _TOGETHER
-        words = f"{stage.mark} {_words(turn, index + 1)}"
+        together = turn.cut is not None and turn.cut.by in TOGETHER
+        words = f"{stage.mark} {_words(stage.case, index)}"
         stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())), user_text=words)
-        if stage.tools is not None and turn.cut is not None and turn.cut.in_tool:
-            stage.tools.hold(before_effect=turn.cut.before_effect)
-        reply = stage.client.submit(words)
-        later_words = _words(later[0], index + 2) if later else ""
+        if stage.tools is not None and (turn.last_first or (turn.cut is not None and turn.cut.in_tool)):
+            stage.tools.hold(before_effect=turn.cut is not None and turn.cut.before_effect)
+        reply = stage.client.regenerate() if turn.again else stage.client.submit(words)
+        later_words = _words(stage.case, index + 1) if later else ""
         cut, reply = await self._cut(stage, turn, reply, later_words)
         if stage.tools is not None:
+            if turn.last_first:
+                await self._end_last_first(stage.tools, len(turn.plans[0].calls))
             stage.tools.release()
         if cut is None or cut.cut.by not in _LEAVES:
             reply = await self._to_the_end(stage, turn, reply)
@@ -178,11 +153,13 @@ class Player:
         return [
             TurnSeen(
                 number=index + 1 + offset,
-                says=_words(stage.case.turns[index + offset], index + 1 + offset),
+                says=_words(stage.case, index + offset),
                 asked=tuple(Asked.of(exchange, i) for i, exchange in enumerate(exchanges, 1)),
                 reply=seen[offset],
                 cut=None if offset else cut,
                 screen=screen,
+                left=() if offset else stage.left,
+                resumed=None if offset else stage.resumed,
                 runs=runs,
                 view=view,
                 others=sum(e.mark is None for e in self._provider.others[stage.others :]),
@@ -191,14 +168,14 @@ class Player:
             for offset, exchanges in enumerate(groups)
         ]
 
-    def _by_turn(self, stage: _Stage, later: str) -> list[list[Exchange]]:
+    def _by_turn(self, stage: Stage, later: str) -> list[list[Exchange]]:
         """Return the requests of the turn; those that know the second message belong to the second of two turns."""
         if stage.second is None:
             return [stage.new()]
         knows = [exchange.knows(later) for exchange in stage.new()]
         return [[e for e, known in zip(stage.new(), knows, strict=True) if known is wanted] for wanted in (False, True)]
 
-    async def _to_the_end(self, stage: _Stage, turn: Turn, reply: Reply) -> Reply:
+    async def _to_the_end(self, stage: Stage, turn: Turn, reply: Reply) -> Reply:
         """Read an answer to its end, and those that follow it when approvals are asked for; return the last one."""
         await reply.ended(self._config.answer)
         while (answered := self._approved(stage, turn, reply)) is not None:
@@ -206,13 +183,13 @@ class Player:
             await reply.ended(self._config.answer)
         return reply
 
-    def _approved(self, stage: _Stage, turn: Turn, reply: Reply) -> Reply | None:
+    def _approved(self, stage: Stage, turn: Turn, reply: Reply) -> Reply | None:
         """Answer the requests for approval that an answer ended with; return the next answer, None without any."""
         if turn.approve is None or reply.end is not End.ENDED:
             return None
         return stage.client.answer_approvals(approved=turn.approve)
 
-    async def _cut(self, stage: _Stage, turn: Turn, reply: Reply, later: str) -> tuple[CutSeen | None, Reply]:
+    async def _cut(self, stage: Stage, turn: Turn, reply: Reply, later: str) -> tuple[CutSeen | None, Reply]:
         """Wait for the place of the cut, and cut; return the answer that was cut. No cut where the run ended before."""
         cut = turn.cut
         if cut is None:
@@ -244,11 +221,11 @@ class Player:
         tools = await self._let_tools_go_on(stage) if cut.in_tool and stage.tools is not None else ""
         if stage.second is not None:
             await stage.second.ended(self._config.answer)
-            stage.second = None
+            stage.resumed, stage.second = ReplySeen.of(stage.second), None
         left_after = max(0.0, (reached.ended_at or seen.at) - seen.at) if left else None
         return replace(seen, left_after=left_after, answered=answer, tools=tools), reply
 
-    async def _reached(self, stage: _Stage, turn: Turn, cut: Cut, reply: Reply) -> Exchange | None:
+    async def _reached(self, stage: Stage, turn: Turn, cut: Cut, reply: Reply) -> Exchange | None:
         """Wait until the answer holds at the place of the cut, or is whole and its tools run; None if it never does."""
         plan = turn.plans[cut.request]
 
@@ -268,7 +245,7 @@ class Player:
         held = exchange is not None and (cut.in_tool or plan.breaks is not None or exchange.outcome is Outcome.HELD)
         return exchange if held else None
 
-    async def _act(self, stage: _Stage, cut: Cut, reply: Reply, exchange: Exchange, later: str) -> Fetched | None:
+    async def _act(self, stage: Stage, cut: Cut, reply: Reply, exchange: Exchange, later: str) -> Fetched | None:
         match cut.by:
             case CutBy.LEAVE:
                 await reply.leave()
@@ -279,6 +256,7 @@ class Player:
                 return answered
             case CutBy.RELOAD:
                 await reply.leave()
+                stage.left = tuple(await stage.client.screen())
                 return await self._reload(stage)
             case CutBy.SECOND_MESSAGE | CutBy.SECOND_TAB:
                 client = stage.client
@@ -286,10 +264,12 @@ class Player:
                     client = self._another_client(stage)
                     client.chat.messages = await stage.client.screen()
                 stage.second = client.submit(f"{stage.mark} {later}")
-                if stage.tools is not None:  # the tool ends when the message is there, or waits for the run to end
+                if stage.tools is not None or not cut.in_tool:
+                    # What is held goes on when the message has reached the model, or waits for the run to end.
                     await self._until(
                         lambda: any(exchange.knows(later) for exchange in stage.new()), _CATCH_UP * self._config.quiet
                     )
+                exchange.release()
             case CutBy.WAIT:
                 await asyncio.sleep(self._config.stop_within)
                 exchange.release()
@@ -297,7 +277,7 @@ class Player:
                 exchange.release()
         return None
 
-    async def _reload(self, stage: _Stage) -> Fetched | None:
+    async def _reload(self, stage: Stage) -> Fetched | None:
         """Open the page anew: with the messages that the application shows, and the answer that still streams."""
         stage.client = self._another_client(stage)
         view = await stage.client.view()
@@ -307,7 +287,15 @@ class Player:
         stage.second = stage.client.resume()
         return view
 
-    async def _let_tools_go_on(self, stage: _Stage) -> str:
+    async def _end_last_first(self, tools: CaseTools, count: int) -> None:
+        """Let so many tools end, the last one first; where one starts after the other they end in that order."""
+        await self._until(lambda: len(tools.held) >= count, self._config.stop_within)
+        for run in reversed(tools.held):
+            run.release()
+            await self._until(lambda run=run: run.ended_at is not None, self._config.answer)  # type: ignore[misc]
+            await asyncio.sleep(self._config.quiet)
+
+    async def _let_tools_go_on(self, stage: Stage) -> str:
         """Give the application the time in which it is to stop, then let its tools go on; say what became of them."""
         if stage.tools is None:
             return ""
@@ -326,7 +314,7 @@ class Player:
 
     # ------------------------------------------------------------------------------------------------ waiting
 
-    async def _quiet(self, stage: _Stage, reply: Reply) -> None:
+    async def _quiet(self, stage: Stage, reply: Reply) -> None:
         """Wait until the client has seen what the model has said, then until its stream is quiet.
 
         An application may hold something back: after a while its stream only has to be quiet. On a busy machine a pause
@@ -339,7 +327,7 @@ class Player:
             await self._until(lambda: reply.end is not End.OPEN or has_seen(stage.client.messages, asked), limit)
         await reply.quiet(self._config.quiet, _QUIET_LIMIT)
 
-    async def _settled(self, stage: _Stage, later: str) -> None:
+    async def _settled(self, stage: Stage, later: str) -> None:
         """Wait until the application asks the model nothing more in this turn, and its tools have had their effects."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._config.answer
@@ -350,7 +338,7 @@ class Player:
             if not await self._until(lambda count=count: len(stage.conversation.exchanges) > count, wait):  # type: ignore[misc]
                 return
 
-    def _tool_wait(self, stage: _Stage, later: str) -> float:
+    def _tool_wait(self, stage: Stage, later: str) -> float:
         """Return how long a next request may take: long where a tool of a run's last answer may still run.
 
         The end of the stream does not end a tool: one that a stop button leaves running has its effect later.
@@ -381,18 +369,20 @@ class Player:
             return self._real.client(self._session, addresses, chat_id=chat_id, limits=limits, extra=extra)
         return ChatClient(self._session, addresses, self._profile, chat_id=chat_id, limits=limits, extra=extra)
 
-    def _another_client(self, stage: _Stage) -> Client:
+    def _another_client(self, stage: Stage) -> Client:
         """Open the chat in another page."""
         client = self._client(stage.client.chat.id)
         stage.clients.append(client)
         return client
 
-    def _later(self, stage: _Stage, exchange: Exchange) -> bool:
+    def _later(self, stage: Stage, exchange: Exchange) -> bool:
         """Whether the application has asked the model again since, and not the same again."""
         last = stage.conversation.exchanges[-1]
         return last is not exchange and last.history != exchange.history
 
 
-def _words(turn: Turn, number: int) -> str:
-    """Return what the user writes: numbered, so that no message reads as another."""
-    return f"({number}) {turn.says}"
+def _words(case: AppCase, index: int) -> str:
+    """Return what the user has written in a turn: numbered, so that no message reads as another."""
+    while case.turns[index].again:
+        index -= 1
+    return f"({index + 1}) {case.turns[index].says}"

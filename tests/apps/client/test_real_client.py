@@ -106,7 +106,7 @@ def approval(*answers: Answer, reason: str | None = None, approved: bool = True)
     async def script(client: Client, _: Application) -> None:
         await ended(client.submit("one"))
         await client.screen()
-        if answer := client.answer_approvals(approved=approved, reason=reason):  # `ai` 5 knows none
+        if answer := client.answer_approvals(approved=(approved,), reason=reason):  # `ai` 5 knows none
             await ended(answer)
             await client.screen()
         await write(client, "two")

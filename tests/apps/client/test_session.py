@@ -147,10 +147,10 @@ def test_an_approval_is_answered_in_the_message_that_asked() -> None:
 
     async def script(client: ChatClient) -> list[dict[str, Any]]:
         assert await client.submit("one").ended(5)
-        reply = client.answer_approvals(approved=True, reason="fine")
+        reply = client.answer_approvals(approved=(True,), reason="fine")
         assert reply is not None
         assert await reply.ended(5)
-        assert client.answer_approvals(approved=True) is None
+        assert client.answer_approvals(approved=(True,)) is None
         return client.messages
 
     screen, bodies = talk(answer, script)

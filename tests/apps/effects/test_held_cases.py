@@ -139,7 +139,7 @@ def test_a_tool_of_any_name_that_is_allowed_is_offered() -> None:
             async with session.post(f"{url}/tools/send_mail", json={"to": "x"}) as answer:
                 return await answer.json(), mounted.ledger.effects("send_mail")
 
-    assert asyncio.run(main()) == ({"result": {"done": True}}, 1)
+    assert asyncio.run(main()) == ({"result": {"done": True, "reference": "TP-1"}}, 1)
 
 
 # ------------------------------------------------------------------------------------------------ whose run it is
@@ -162,14 +162,15 @@ def run(number: int, city: str, call_id: str = "", tool: str = "book") -> ToolRu
     [
         ([run(1, "Rome"), run(2, "Oslo")], {"a": [2], "b": [1], "": []}),
         ([run(1, "Oslo"), run(2, "Oslo")], {"a": [1, 2], "b": [], "": []}),
-        ([run(1, "Rome", "a")], {"a": [1], "b": [], "": []}),
+        ([run(1, "Lima", "b")], {"a": [], "b": [1], "": []}),
+        ([run(1, "Rome", "a"), run(2, "Rome", "b")], {"a": [], "b": [1, 2], "": []}),
         ([run(1, "Lima"), run(2, "Rome")], {"a": [1], "b": [2], "": []}),
         ([run(1, "Oslo", tool="mail")], {"a": [], "b": [], "": [1]}),
     ],
-    ids=["by-arguments", "again", "by-id", "completed-arguments", "no-call"],
+    ids=["by-arguments", "again", "by-id", "with-the-arguments-of-another", "completed-arguments", "no-call"],
 )
 def test_a_run_belongs_to_a_call(runs: list[ToolRunSeen], expected: dict[str, list[int]]) -> None:
-    """By the call's id, else by the arguments, else by the tool."""
+    """By the call's id, unless it has the arguments of another call; else by the arguments, else by the tool."""
     plan = Plan(items=(call("book", "a", "Oslo"), call("book", "b", "Rome")))
     asked = Asked(number=1, plan=plan, pieces=4, outcome=Outcome.COMPLETED)
     turn = TurnSeen(number=1, says="x", asked=(asked,))

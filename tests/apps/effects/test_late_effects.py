@@ -71,7 +71,10 @@ class Eager(BooksLate):
         ),
         (
             Eager,
-            {f"model-drops/every-piece@piece-{CALLED}": [], f"model-drops/every-piece@piece-{CALLED + 1}": []},
+            {
+                f"model-drops/every-piece@piece-{CALLED}": ["effect-forgotten"],
+                f"model-drops/every-piece@piece-{CALLED + 1}": [],
+            },
         ),
     ],
 )

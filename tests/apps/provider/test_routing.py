@@ -11,6 +11,7 @@ from tests.apps.provider.asking import MARK, SAYS, Asker, asking, body_of, user
 
 from tpharness.apps.provider import Api, Break, Call, Outcome, Plan, Provider, Text
 from tpharness.apps.provider.plain import PLAIN_TEXT, smallest
+from tpharness.errors import UsageError
 
 CHAT: Api = "openai-chat"
 TITLE = "Write a short title for this conversation."
@@ -96,6 +97,23 @@ def test_a_retry_gets_the_same_plan_within_a_turn() -> None:
         assert asker.conversation.exchanges[-1].retry_of is None
 
     run(asked)
+
+
+def test_a_plan_may_fail_once() -> None:
+    """The same request once more is answered by the next plan, and the client is told to repeat it soon."""
+
+    async def asked(asker: Asker) -> None:
+        body = body_of(CHAT, [user(CHAT)])
+        asker.conversation.plans([Plan(breaks=Break.STATUS, status=503, once=True), says("next"), says("later")])
+        assert (await asker.read(CHAT, body))[0] == 503
+        status, data = await asker.read(CHAT, body)
+        assert (status, b"next" in data) == (200, True)
+        assert [one.retry_of for one in asker.conversation.exchanges] == [None, 1]
+        assert asker.conversation.plans_left == 1
+
+    run(asked)
+    with pytest.raises(UsageError, match="fails once, and has no status"):
+        Plan(once=True)
 
 
 def test_a_retry_after_a_time_out_gets_the_same_plan() -> None:

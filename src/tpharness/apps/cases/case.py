@@ -9,7 +9,7 @@ from typing import Any
 
 from tpharness.apps.provider import Plan
 
-__all__ = ["AppCase", "Cut", "CutBy", "Need", "Tool", "Turn"]
+__all__ = ["TOGETHER", "AppCase", "Cut", "CutBy", "Need", "Tool", "Turn"]
 
 
 class CutBy(StrEnum):
@@ -24,6 +24,10 @@ class CutBy(StrEnum):
     WAIT = "the model is slow"
 
 
+TOGETHER = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB)
+"""Cuts at which the next turn begins while this one goes on."""
+
+
 class Need(StrEnum):
     """What a case needs of an application; a case without it is not applicable, with this reason."""
 
@@ -34,6 +38,7 @@ class Need(StrEnum):
     THREAD = "the application has no address for its view after a reload (thread in tpharness.toml)"
     RESUME = "the application has no address to resume a stream (resume in tpharness.toml)"
     SERVER_HISTORY = "the client keeps the history, so that a second tab has a history of its own"
+    REGENERATE = "its page has no button for another answer (regenerate = true in tpharness.toml)"
     APPROVAL = "the application asks for no approval of the tools that may be called"
 
 
@@ -64,13 +69,17 @@ class Cut:
 class Turn:
     """One message of the user, the answers of the model to the requests that it leads to, and a cut or none.
 
-    `approve` is how requests for approval are answered; None leaves them without an answer.
+    `approve` are the answers to requests for approval in order, the last one for all further; None leaves them open.
+    `last_first` lets the tools of the ledger end in the opposite order of their starts. With `again` the user writes
+    nothing, and asks for another answer to the message of the turn before, whose `says` this one has, too.
     """
 
     says: str
     plans: tuple[Plan, ...]
     cut: Cut | None = None
-    approve: bool | None = True
+    approve: tuple[bool, ...] | None = (True,)
+    last_first: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ __all__ = ["ledger_cases", "own_cases"]
 
 _SECOND = "Wait, one more thing: make it quiet, please."
 _HALF = len(INTRODUCTION) // 2
+_OVERLOADED = Plan(breaks=Break.STATUS, status=503, once=True)
 _UNKNOWN_TOOL = "no_such_tool"
 _TOOL = frozenset({Need.TOOL})
 _RUNNING = frozenset({Need.TOOL, Need.SLOW_TOOL})
@@ -29,10 +30,12 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
         *cut_cases("stop-button", "The user presses the stop button", CutBy.STOP, plans, tool),
         *cut_cases("reload", "The user reloads the page", CutBy.RELOAD, plans, tool),
         *_model_cases(plans, tool),
+        _twice(),
+        _another_answer(),
         *_tool_cases(tool, call_id),
         *_two_calls(tool, call_id),
         *_second_messages(plans),
-        *_approvals(plans),
+        *_approvals(plans, _two_plans(tool, call_id)),
     )
     wanted = {"stop-button": Need.STOP, "reload": Need.THREAD}
     return tuple(_with_need(case, wanted.get(case.id.partition("/")[0])) for case in cases)
@@ -45,7 +48,7 @@ def ledger_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
         "user-leaves": ("The user closes the tab", CutBy.LEAVE, _TOOL),
         "stop-button": ("The user presses the stop button", CutBy.STOP, _TOOL | {Need.STOP}),
     }
-    return tuple(
+    before = (
         AppCase(
             id=f"{theme}/before-effect",
             title=f"{who} while a tool runs that has not had its effect yet (with the ledger)",
@@ -55,6 +58,18 @@ def ledger_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
             needs=needs,
         )
         for theme, (who, by, needs) in ways.items()
+    )
+    return (*before, _last_first(tool, call_id))
+
+
+def _last_first(tool: Tool | None, call_id: str) -> AppCase:
+    """Return two calls in one answer of which the second ends first: results belong to calls, not to places."""
+    plans = _two_plans(tool, call_id)
+    return AppCase(
+        id="uncut/second-call-ends-first",
+        title="Nothing is cut: of two calls at once the second ends first (with the ledger)",
+        turns=(Turn(says=ASK, plans=plans, last_first=True), next_turn()) if plans else (),
+        needs=_TOOL,
     )
 
 
@@ -71,11 +86,15 @@ def _model_cases(plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase
         title="The model is slow before its first byte",
         turns=(Turn(says=ASK, plans=(waiting, *plans[1:]), cut=Cut(by=CutBy.WAIT)), next_turn()),
     )
-    yield AppCase(
-        id="user-leaves/before-first-byte",
-        title="The user closes the tab before the model has said anything",
-        turns=(Turn(says=ASK, plans=(waiting, *plans[1:]), cut=Cut(by=CutBy.LEAVE)), next_turn()),
-    )
+    for theme, who, by in (
+        ("user-leaves", "The user closes the tab", CutBy.LEAVE),
+        ("stop-button", "The user presses the stop button", CutBy.STOP),
+    ):
+        yield AppCase(
+            id=f"{theme}/before-first-byte",
+            title=f"{who} before the model has said anything",
+            turns=(Turn(says=ASK, plans=(waiting, *plans[1:]), cut=Cut(by=by)), next_turn()),
+        )
     ways = {
         "model-drops/without-its-end": ("The model's stream ends without its last events", Break.END),
         "model-fails/error-in-stream": ("The model's API reports an error in its stream", Break.ERROR),
@@ -85,6 +104,16 @@ def _model_cases(plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase
         yield AppCase(
             id=name, title=title, turns=(Turn(says=ASK, plans=(broken,), cut=Cut(by=CutBy.MODEL)), next_turn())
         )
+    yield AppCase(
+        id="model-fails/once",
+        title="The model's API is overloaded once, before the last answer",
+        turns=(Turn(says=ASK, plans=(*plans[:-1], _OVERLOADED, plans[-1])), next_turn()),
+    )
+    yield AppCase(
+        id="model-stops/without-words",
+        title="The model ends its last answer without a word",
+        turns=(Turn(says=ASK, plans=(*plans[:-1], Plan())), next_turn()),
+    )
     text = Plan(items=(Text(pieces=INTRODUCTION[:_HALF]),), finish=Finish.LENGTH)
     yield AppCase(
         id="model-stops/at-length",
@@ -132,14 +161,52 @@ def _two_calls(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
     if tool is None:
         yield from (uncut, left)
         return
+    plans = _two_plans(tool, call_id)
+    yield replace(uncut, turns=(Turn(says=ASK, plans=plans), next_turn()))
+    cut = Cut(by=CutBy.LEAVE, in_tool=True)
+    yield replace(left, turns=(Turn(says=ASK, plans=plans, cut=cut), next_turn()))
+
+
+def _two_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:
+    """Return the answers of a run that begins with two calls at once; none without a tool."""
+    if tool is None:
+        return ()
     calls = tuple(
         Call(call_id=f"{call_id}{end}", name=tool.name, pieces=cut_arguments(arguments_text(tool, other=other))[0])
         for end, other in (("a", False), ("b", True))
     )
-    plans = (Plan(items=calls), Plan(items=(Text(pieces=ANSWER),)))
-    yield replace(uncut, turns=(Turn(says=ASK, plans=plans), next_turn()))
-    cut = Cut(by=CutBy.LEAVE, in_tool=True)
-    yield replace(left, turns=(Turn(says=ASK, plans=plans, cut=cut), next_turn()))
+    return (Plan(items=calls), Plan(items=(Text(pieces=ANSWER),)))
+
+
+def _twice() -> AppCase:
+    """Return two turns that are left one after the other: what the first leaves behind must not hurt the second."""
+    says = (ASK, "Go on, please.")
+    plans = (
+        Plan(items=(Text(pieces=INTRODUCTION + ANSWER),), hold_at=_HALF),
+        Plan(items=(Text(pieces=("Once more: ", "it is ", "on its way.")),), hold_at=1),
+    )
+    cut = Cut(by=CutBy.LEAVE)
+    return AppCase(
+        id="user-leaves/twice",
+        title="The user closes the tab in the text, and in that of the next answer",
+        turns=(*(Turn(says=one, plans=(plan,), cut=cut) for one, plan in zip(says, plans, strict=True)), next_turn()),
+    )
+
+
+def _another_answer() -> AppCase:
+    """Return an answer that breaks off, and another one to the same message, which the model is told once."""
+    text = Plan(items=(Text(pieces=INTRODUCTION + ANSWER),), hold_at=_HALF)
+    other = Plan(items=(Text(pieces=("This time ", "it is ", "a whole answer.")),))
+    return AppCase(
+        id="regenerate/in-text",
+        title="The connection of the user breaks in the text, and the user asks for another answer",
+        turns=(
+            Turn(says=ASK, plans=(text,), cut=Cut(by=CutBy.LEAVE)),
+            Turn(says=ASK, plans=(other,), again=True),
+            next_turn(),
+        ),
+        needs=frozenset({Need.REGENERATE}),
+    )
 
 
 def _second_messages(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
@@ -152,25 +219,26 @@ def _second_messages(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
             _RUNNING | {Need.SERVER_HISTORY},
         ),
     }
+    second = replace(next_turn(_SECOND), plans=(Plan(items=(Text(pieces=("Quiet ", "it is.")),)),))
+    text = Plan(items=(Text(pieces=INTRODUCTION + ANSWER),), hold_at=_HALF)
+    yield AppCase(
+        id="second-message/in-text",
+        title="The user writes again while the model writes its text",
+        turns=(Turn(says=ASK, plans=(text,), cut=Cut(by=CutBy.SECOND_MESSAGE)), second, next_turn()),
+    )
     for name, (title, by, needs) in places.items():
         first = Turn(says=ASK, plans=plans, cut=Cut(by=by, in_tool=True))
-        second = replace(
-            next_turn(_SECOND),
-            plans=(
-                Plan(
-                    items=(Text(pieces=("Quiet ", "it is.")),),
-                ),
-            ),
-        )
         yield AppCase(id=name, title=title, turns=(first, second, next_turn()) if plans[0].calls else (), needs=needs)
 
 
-def _approvals(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
-    """Yield requests for approval that are denied, and that nobody answers."""
+def _approvals(plans: tuple[Plan, ...], two: tuple[Plan, ...]) -> Iterator[AppCase]:
+    """Yield requests for approval: denied, left open, and for the calls of `two` one granted and one denied."""
     needs = frozenset({Need.TOOL, Need.APPROVAL})
-    for name, title, approve in (
-        ("approval/denied", "The user denies the approval that the application asks for", False),
-        ("approval/never-answered", "The user writes on without answering a request for approval", None),
-    ):
-        turns = (Turn(says=ASK, plans=plans, approve=approve), next_turn()) if plans[0].calls else ()
-        yield AppCase(id=name, title=title, turns=turns, needs=needs)
+    cases: tuple[tuple[str, str, tuple[Plan, ...], tuple[bool, ...] | None], ...] = (
+        ("denied", "The user denies the approval that the application asks for", plans, (False,)),
+        ("never-answered", "The user writes on without answering a request for approval", plans, None),
+        ("one-of-two", "The user approves the first of two calls, and denies the second", two, (True, False)),
+    )
+    for name, title, said, approve in cases:
+        turns = (Turn(says=ASK, plans=said, approve=approve), next_turn()) if said and said[0].calls else ()
+        yield AppCase(id=f"approval/{name}", title=title, turns=turns, needs=needs)

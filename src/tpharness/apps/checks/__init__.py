@@ -4,6 +4,7 @@ from tpharness.apps.checks import (
     accepted,
     after_leaving,
     alive,
+    answered,
     asked_once,
     cycles,
     effects,
@@ -20,6 +21,7 @@ __all__ = ["APP_CHECKS", "AppCheck"]
 
 APP_CHECKS: tuple[AppCheck, ...] = (
     alive.CHECK,
+    answered.CHECK,
     accepted.CHECK,
     prefix.CHECK,
     user_turns.CHECK,

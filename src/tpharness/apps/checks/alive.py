@@ -1,4 +1,7 @@
-"""alive: after whatever happened, the next message of the user reaches the model."""
+"""alive: after whatever happened, the next message of the user reaches the model.
+
+A message that is written while a run goes on may be refused with a status that says so (`AppEvidence.turned_away`).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ TURN_FAILED = Kind("next-turn-failed")
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield a finding for the first later turn without a request to the model."""
-    lost = [turn for turn in evidence.later_turns if not turn.asked]
+    lost = [turn for turn in evidence.later_turns if not turn.asked and turn not in evidence.turned_away]
     if lost:
         kind = BRICKED if not evidence.turns[-1].asked else TURN_FAILED
         yield kind.at(at(lost[0]), got=describe(lost[0].reply), expected="a request to the model")

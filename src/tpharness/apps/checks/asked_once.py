@@ -22,7 +22,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
             if any(asked.history == earlier.history for earlier in answered):
                 yield TWICE.at(at(turn, request=asked.number), expected="one request")
                 return
-            if asked.outcome is Outcome.COMPLETED:
+            if asked.outcome is Outcome.COMPLETED and (asked.said or asked.called):  # nobody got an empty answer
                 answered.append(asked)
 
 

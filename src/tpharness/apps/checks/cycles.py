@@ -1,18 +1,20 @@
 """cycles-kept: what was complete before an interruption stays: a call with its result, and an answer to its end.
 
 A cycle is complete when the model made the call, its result went back to the model, and the user saw it. An answer is
-complete when the model said it to its end and the user saw all of it. A result stays with its call, whatever else may
-be made of its words.
+complete when the model said it to its end and the user saw all of it; the words of one that calls tools stay with its
+calls, once these are complete. A result stays with its call, whatever else may be made of its words.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import chain, islice, pairwise
 from typing import Any
 
 from tpharness.apps.checks.contract import AppCheck, at
-from tpharness.apps.checks.truth import is_part_of, normal, same_result
+from tpharness.apps.checks.truth import args_of, is_part_of, normal, same_result
+from tpharness.apps.effects import reference_of
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_outputs, shown_text
 from tpharness.apps.provider import Call, Outcome, ToldResult
 from tpharness.findings import Finding, Kind
@@ -22,6 +24,7 @@ __all__ = ["CHECK", "complete_cycles", "misplaced_results"]
 CYCLE_LOST = Kind("cycle-lost")
 MISPLACED = Kind("result-misplaced")
 ANSWER_LOST = Kind("answer-lost")
+_WORDS = re.compile(r"[\w-]+")
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
@@ -68,8 +71,21 @@ def _shown_for_others(turn: TurnSeen, asked: Asked) -> Iterator[tuple[ToldResult
             yield told, shown[told.call_id]
 
 
+def _run_for_others(evidence: AppEvidence, asked: Asked) -> Iterator[tuple[ToldResult, Any]]:
+    """Yield the results that name a run of the ledger with the arguments of another call, each with its own call's."""
+    calls = [call for _, one in evidence.asked for call in one.called if args_of(call) is not None]
+    for told in asked.told_results():
+        own = next((call for call in calls if call.call_id == told.call_id), None)
+        words = _WORDS.findall(told.content)
+        runs = [run for run in evidence.tool_runs or () if reference_of(run.number) in words]
+        if own is None or len(runs) != 1 or args_of(own) == runs[0].arguments:
+            continue
+        if any((call.name, args_of(call)) == (runs[0].tool, runs[0].arguments) for call in calls):
+            yield told, f"the result of a run with the arguments {args_of(own)}"
+
+
 def _misplaced(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield the first result of another call: by what the model was told before, and by what the user saw."""
+    """Yield the first result of another call: by what the model was told before, what the user saw, what has run."""
     requests = list(evidence.asked)
     changed = (
         (turn, asked, found)
@@ -77,7 +93,8 @@ def _misplaced(evidence: AppEvidence) -> Iterator[Finding]:
         for found in misplaced_results(before, asked)
     )
     unlike = ((turn, asked, found) for turn, asked in requests for found in _shown_for_others(turn, asked))
-    for turn, asked, (told, expected) in islice(chain(changed, unlike), 1):
+    others = ((turn, asked, found) for turn, asked in requests for found in _run_for_others(evidence, asked))
+    for turn, asked, (told, expected) in islice(chain(changed, unlike, others), 1):
         words = f"{MISPLACED.title} ({told.call_id})"
         yield MISPLACED.at(at(turn, request=asked.number), words, got=told.content, expected=expected)
 
@@ -86,7 +103,8 @@ def _lost(turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
     place = at(turn, request=asked.number)
     calls = {call.call_id for call in asked.told_calls()}
     results = {result.call_id for result in asked.told_results()}
-    for call, _ in complete_cycles(earlier):
+    complete = [call for call, _ in complete_cycles(earlier)]
+    for call in complete:
         missing = [word for word, ids in (("its call", calls), ("its result", results)) if call.call_id not in ids]
         if missing:
             expected = f"{call.name}({''.join(call.pieces)}) and its result"
@@ -99,7 +117,8 @@ def _lost(turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
     told = "\n".join(t.text for t in asked.history if t.role == "assistant")
     screen = shown_text(earlier.screen)
     for answer in earlier.asked:
-        whole = answer.outcome is Outcome.COMPLETED and not answer.called and normal(answer.said)
+        kept = all(call in complete and call.call_id in calls for call in answer.called)
+        whole = answer.outcome is Outcome.COMPLETED and kept and normal(answer.said)
         if whole and is_part_of(answer.said, screen) and not is_part_of(answer.said, told):
             yield ANSWER_LOST.at(place, got=told, expected=answer.said)
 

@@ -1,7 +1,8 @@
 """effects: a tool runs once for each call, and the model is told of every run, or that its outcome is not known.
 
 That a tool ran is known from the ledger, which has seen each run, its effect and its end; without it from the effects
-command, from a result that the model was told, or from one that the user saw.
+command, from a result that the model was told, or from one that the user saw. A call that its user was asked to
+approve, and has not approved, is not to run: that is known from the ledger or the command alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import complete_cycles
 from tpharness.apps.checks.truth import args_of
 from tpharness.apps.effects import ToolRunSeen
-from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_calls
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls
 from tpharness.apps.provider import Call
 from tpharness.findings import Finding, Kind
 from tpharness.printable import counted
@@ -23,10 +24,13 @@ __all__ = ["CHECK", "returned_calls"]
 
 FORGOTTEN = Kind("effect-forgotten")
 REPEATED = Kind("tool-ran-twice")
+UNAPPROVED = Kind("tool-ran-unapproved")
+_NOT_APPROVED = "no run of a call that its user was asked to approve, and has not approved"
+_LEAST_LETTERS = 3  # a shorter value of an argument may stand in any sentence
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield effects that are forgotten, and tools that ran too often."""
+    """Yield effects that are forgotten, and tools that ran too often or without the approval that was asked for."""
     runs = None if evidence.tool_runs is None else runs_of_calls(evidence, evidence.tool_runs)
     yield from _counted_too_often(evidence) if runs is None else _ran_too_often(evidence, runs)
     if evidence.following is None:
@@ -37,10 +41,31 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         complete = {call.call_id for call, _ in complete_cycles(turn)}
         for call, known in _guess_runs(evidence, turn) if runs is None else _seen_runs(turn, runs):
             missing = [word for word, ids in (("call of it", calls), ("result", results)) if call.call_id not in ids]
-            if missing and call.call_id not in complete:
+            if missing and call.call_id not in complete and not _is_noted(call, asked, evidence):
                 place = at(next_turn, request=asked.number)
                 expected = f"the call of {call.name} and a result; it ran: {known}"
                 yield FORGOTTEN.at(place, got="no " + " and no ".join(missing), expected=expected)
+
+
+def _is_noted(call: Call, asked: Asked, evidence: AppEvidence) -> bool:
+    """Whether the application tells the model of a call in words of its own: they name it more often than before.
+
+    The words stand in messages of the system or the user. What they say of the call is not interpreted.
+    """
+    args = args_of(call)
+    values = [value for value in (args.values() if isinstance(args, dict) else ()) if isinstance(value, str)]
+    terms = [call.call_id, call.name, *(value for value in values if len(value) >= _LEAST_LETTERS)]
+    now = _own_words(asked, evidence)
+    earlier = [_own_words(one, evidence) for _, one in evidence.asked if one.started_at < asked.started_at]
+    return any(now.count(term) > max((words.count(term) for words in earlier), default=0) for term in terms)
+
+
+def _own_words(asked: Asked, evidence: AppEvidence) -> str:
+    """Return the texts of the system and the user in a request, without what the user has written."""
+    words = "\n".join(told.text for told in asked.history if told.role in ("system", "user"))
+    for turn in evidence.turns:
+        words = words.replace(turn.says, "")
+    return words
 
 
 # ------------------------------------------------------------------------------------------------ the ledger
@@ -49,8 +74,9 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 def runs_of_calls(evidence: AppEvidence, runs: Sequence[ToolRunSeen]) -> dict[str, list[ToolRunSeen]]:
     """Return the runs of each call of the model, by its id; under "" those that belong to no call.
 
-    A run belongs to the call whose id it has; without one to the call with the same arguments that has the fewest runs;
-    else to a call of the tool without a run, since an application may complete the arguments.
+    A run belongs to the call whose id it has, unless its arguments are not those of that call, and are those of another
+    one: then the other call was executed. Without an id it belongs to the call with the same arguments that has the
+    fewest runs; else to a call of the tool without a run, since an application may complete the arguments.
     """
     calls = [call for _, asked in evidence.asked for call in asked.called if args_of(call) is not None]
     found: dict[str, list[ToolRunSeen]] = {call.call_id: [] for call in calls}
@@ -58,7 +84,7 @@ def runs_of_calls(evidence: AppEvidence, runs: Sequence[ToolRunSeen]) -> dict[st
     for run in runs:
         same = [call for call in calls if call.name == run.tool and args_of(call) == run.arguments]
         candidates = [
-            *(call for call in calls if call.call_id == run.call_id),
+            *(call for call in calls if call.call_id == run.call_id and (call in same or not same)),
             *sorted(same, key=lambda call: len(found[call.call_id])),
             *(call for call in calls if call.name == run.tool and not found[call.call_id]),
         ]
@@ -67,10 +93,14 @@ def runs_of_calls(evidence: AppEvidence, runs: Sequence[ToolRunSeen]) -> dict[st
 
 
 def _ran_too_often(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]]) -> Iterator[Finding]:
+    unapproved = _unapproved(evidence)
     for turn in evidence.turns:
         for call in (call for asked in turn.asked for call in asked.called):
             effects = [run for run in runs.get(call.call_id, ()) if run.effect_at is not None]
-            if len(effects) > 1:
+            if effects and call.call_id in unapproved:
+                got = f"the call {call.call_id}: {'; '.join(map(str, effects))}"
+                yield UNAPPROVED.at(at(turn), got=got, expected=_NOT_APPROVED)
+            elif len(effects) > 1:
                 got = f"{len(effects)} effects for the call {call.call_id}: {'; '.join(map(str, effects))}"
                 yield REPEATED.at(at(turn), got=got, expected="one effect for each call")
     for run in runs[""]:
@@ -91,13 +121,19 @@ def _seen_runs(turn: TurnSeen, runs: Mapping[str, Sequence[ToolRunSeen]]) -> Ite
 
 
 def _counted_too_often(evidence: AppEvidence) -> Iterator[Finding]:
-    called = 0
-    before = evidence.runs_before
+    called = refused = 0
+    before, unapproved = evidence.runs_before, _unapproved(evidence)
     for turn in evidence.turns:
-        called += sum(args_of(call) is not None for asked in turn.asked for call in asked.called)
-        if turn.runs is not None and before is not None and turn.runs - before > called:
-            yield REPEATED.at(
-                at(turn), got=counted(turn.runs - before, "run"), expected=f"at most {called}, one for each call"
+        calls = [call for asked in turn.asked for call in asked.called if args_of(call) is not None]
+        called += len(calls)
+        refused += sum(call.call_id in unapproved for call in calls)
+        runs = 0 if turn.runs is None or before is None else turn.runs - before
+        if runs > called:
+            yield REPEATED.at(at(turn), got=counted(runs, "run"), expected=f"at most {called}, one for each call")
+            return
+        if runs > called - refused:
+            yield UNAPPROVED.at(
+                at(turn), got=f"{counted(runs, 'run')} for {counted(called - refused, 'call')}", expected=_NOT_APPROVED
             )
             return
 
@@ -108,9 +144,17 @@ def _guess_runs(evidence: AppEvidence, turn: TurnSeen) -> Iterator[tuple[Call, s
     if turn.runs is None or earlier is None:
         yield from returned_calls(turn)
         return
-    calls = (call for asked in turn.asked for call in asked.complete_calls)
-    for call in islice(calls, max(0, turn.runs - earlier)):
+    # A tool may run as soon as its arguments are there, before the answer that calls it is complete.
+    whole = [call for asked in turn.asked for call in asked.complete_calls]
+    early = [c for asked in turn.asked for c in asked.called if args_of(c) is not None and c not in whole]
+    for call in islice([*whole, *early], max(0, turn.runs - earlier)):
         yield call, "the effects command counts it"
+
+
+def _unapproved(evidence: AppEvidence) -> set[str]:
+    """Return the ids of the calls that the user was asked to approve and has not approved, denied or unanswered."""
+    screen = evidence.turns[-1].screen if evidence.turns else ()
+    return {call.call_id for call in shown_calls(screen) if call.approved is False}
 
 
 def returned_calls(turn: TurnSeen) -> Iterator[tuple[Call, str]]:
@@ -128,7 +172,7 @@ def returned_calls(turn: TurnSeen) -> Iterator[tuple[Call, str]]:
 CHECK = AppCheck(
     name="effects",
     clause="app.effects",
-    kinds=(FORGOTTEN, REPEATED),
+    kinds=(FORGOTTEN, REPEATED, UNAPPROVED),
     find=find,
     applies=lambda evidence: any(asked.called for _, asked in evidence.asked),
 )

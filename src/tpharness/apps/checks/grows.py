@@ -1,18 +1,20 @@
 """history-grows: what the model was told stays as it was; later requests only add to it.
 
 What is lost, doubled, invented or given to another call belongs to other checks; this one looks at what is still there,
-and was changed or moved. A model's cache begins anew at the first change.
+and was changed or moved. A model's cache begins anew at the first change. An answer stands behind what the model was
+told before it gave it: in front of the results that it speaks of, it was never given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import misplaced_results
 from tpharness.apps.checks.truth import normal
 from tpharness.apps.evidence import AppEvidence, Asked
+from tpharness.apps.provider import Outcome
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]
@@ -24,22 +26,29 @@ MOVED = Kind("history-reordered")
 def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield the first change between two requests that follow each other."""
     requests = list(evidence.asked)
-    for (_, before), (turn, after) in pairwise(requests):
+    answers = _answers([asked for _, asked in requests])
+    for index, ((_, before), (turn, after)) in enumerate(pairwise(requests), 1):
         place = at(turn, request=after.number)
-        for what, old, new in _changes(before, after):
+        earlier = [asked for _, asked in requests[:index]]
+        for what, old, new in (*_prompts(earlier, after), *_changes(before, after)):
             yield REWRITTEN.at(place, f"{what} is not as it was told before", got=new, expected=old)
             return
-        old_order = _order(before)
-        new_order = [atom for atom in _order(after) if atom in set(old_order)]
+        old_order = list(dict.fromkeys([*_order(before, answers), *_given(before, answers)]))
+        new_order = [atom for atom in _order(after, answers) if atom in set(old_order)]
         if new_order != [atom for atom in old_order if atom in set(new_order)]:
             yield MOVED.at(place, got=[" ".join(a) for a in new_order], expected=[" ".join(a) for a in old_order])
             return
 
 
+def _prompts(earlier: Sequence[Asked], after: Asked) -> Iterator[tuple[str, str, str]]:
+    """Yield a system prompt that changed. Agents that hand over have prompts of their own, and tools of their own."""
+    same = next((asked for asked in reversed(earlier) if asked.tools.keys() == after.tools.keys()), None)
+    old, new = (normal("\n".join(t.text for t in a.history if t.role == "system")) for a in (same or after, after))
+    if old and old != new:
+        yield "the system prompt", old, new
+
+
 def _changes(before: Asked, after: Asked) -> Iterator[tuple[str, str, str]]:
-    systems = [normal("\n".join(t.text for t in asked.history if t.role == "system")) for asked in (before, after)]
-    if systems[0] and systems[0] != systems[1]:
-        yield "the system prompt", systems[0], systems[1]
     misplaced = {result.call_id for result, _ in misplaced_results(before, after)}
     now = {result.call_id: result for result in after.told_results() if result.call_id not in misplaced}
     for result in before.told_results():
@@ -48,15 +57,32 @@ def _changes(before: Asked, after: Asked) -> Iterator[tuple[str, str, str]]:
             yield f"the result of {result.call_id}", result.content, later.content
 
 
-def _order(asked: Asked) -> list[tuple[str, str]]:
-    """Return the calls and results of a request in order, each once."""
+def _answers(requests: Iterable[Asked]) -> list[str]:
+    """Return the texts of whole answers that can be told from each other: none is a part of another."""
+    said = [normal(a.said) for a in requests if a.outcome is Outcome.COMPLETED and not a.unplanned and normal(a.said)]
+    return [text for text in said if sum(text in other for other in said) == 1]
+
+
+def _order(asked: Asked, answers: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the answers, calls and results that a request tells, in order, each once."""
     atoms: dict[tuple[str, str], None] = {}
     for told in asked.history:
+        text = normal(told.text) if told.role == "assistant" else ""
+        for answer in sorted((one for one in answers if one in text), key=text.index):
+            atoms.setdefault(("answer", answer))
         for call in told.calls:
             atoms.setdefault(("call", call.call_id))
         for result in told.results:
             atoms.setdefault(("result", result.call_id))
     return list(atoms)
+
+
+def _given(asked: Asked, answers: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what the model has answered a request with: it comes behind what the request tells."""
+    if normal(asked.said) in answers:
+        yield "answer", normal(asked.said)
+    for call in asked.complete_calls:
+        yield "call", call.call_id
 
 
 CHECK = AppCheck(

@@ -1,13 +1,13 @@
-"""prefix: every text and call that a request attributes to the model was produced by the model, each text once."""
+"""prefix: every text and call that a request attributes to the model was produced by the model, each of them once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tpharness.apps.checks.contract import AppCheck, at
-from tpharness.apps.checks.truth import args_of, call_made, told_twice, unsaid
+from tpharness.apps.checks.truth import args_of, calls_made, told_twice, unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider import ToldCall
+from tpharness.apps.provider import Call, ToldCall
 from tpharness.findings import Finding, Kind, Place
 
 __all__ = ["CHECK"]
@@ -15,6 +15,7 @@ __all__ = ["CHECK"]
 INVENTED_TEXT = Kind("text-invented")
 DOUBLED = Kind("answer-doubled")
 INVENTED_CALL = Kind("call-invented")
+DOUBLED_CALL = Kind("call-doubled")
 INVENTED_ARGUMENTS = Kind("arguments-invented")
 
 
@@ -36,8 +37,9 @@ def _inventions(turn: TurnSeen, asked: Asked, earlier: list[Asked]) -> Iterator[
     history = [told for told in asked.history if told.role == "assistant"]
     yield from _wrong_texts([told.text for told in history], [one.said for one in earlier], place)
     yield from _wrong_texts([told.thinking for told in history], [one.thought for one in earlier], place)
-    for call in (call for told in history for call in told.calls):
-        yield from _invented_call(call, earlier, turn, asked)
+    calls = list(asked.told_calls())
+    for call, made in zip(calls, calls_made(calls, earlier), strict=True):
+        yield from _wrong_call(call, made, earlier, place)
 
 
 def _wrong_texts(told: list[str], said: list[str], place: Place) -> Iterator[Finding]:
@@ -50,24 +52,31 @@ def _wrong_texts(told: list[str], said: list[str], place: Place) -> Iterator[Fin
         yield DOUBLED.at(place, got=told, expected=f"once: {doubled}")
 
 
-def _invented_call(told: ToldCall, earlier: list[Asked], turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
-    place = at(turn, request=asked.number)
-    made = call_made(told, earlier)
-    raw = "" if made is None else "".join(made.pieces)
-    if made is None or made.name != told.name:
-        expected = "a call of the model" if made is None else f"{made.name}({raw})"
-        yield INVENTED_CALL.at(place, got=f"{told.name}({told.raw})", expected=expected)
+def _wrong_call(told: ToldCall, made: Call | None, earlier: list[Asked], place: Place) -> Iterator[Finding]:
+    """Yield a call that the model has not made, has made once and is told again, or has made otherwise."""
+    got = f"{told.name}({told.raw})"
+    if made is None:
+        known = any(call.name == told.name for asked in earlier for call in asked.called)
+        if known:
+            again = f"once more, as {told.call_id}: {got}"
+            yield DOUBLED_CALL.at(place, got=again, expected="each call of the model once")
+        else:
+            yield INVENTED_CALL.at(place, got=got, expected="a call of the model")
+        return
+    raw = "".join(made.pieces)
+    if made.name != told.name:
+        yield INVENTED_CALL.at(place, got=got, expected=f"{made.name}({raw})")
         return
     args = args_of(made)
     if (args is None or told.args != args) and not raw.startswith(told.raw):
         said = raw if args is not None else f"{raw} (cut here)"
-        yield INVENTED_ARGUMENTS.at(place, got=f"{told.name}({told.raw})", expected=f"{told.name}({said})")
+        yield INVENTED_ARGUMENTS.at(place, got=got, expected=f"{told.name}({said})")
 
 
 CHECK = AppCheck(
     name="prefix",
     clause="app.prefix",
-    kinds=(INVENTED_TEXT, DOUBLED, INVENTED_CALL, INVENTED_ARGUMENTS),
+    kinds=(INVENTED_TEXT, DOUBLED, INVENTED_CALL, DOUBLED_CALL, INVENTED_ARGUMENTS),
     find=find,
     applies=lambda evidence: any(told.role == "assistant" for _, asked in evidence.asked for told in asked.history),
 )

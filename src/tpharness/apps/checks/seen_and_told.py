@@ -22,6 +22,8 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         return
     yield from _told_otherwise(*evidence.following)
     following, asked = evidence.following
+    if following in evidence.meanwhile:
+        return  # the screen is known when both answers had ended, and has more than the user had seen at the request
     earlier = evidence.turns[: following.number - 1]
     screen = _letters(shown_text(earlier[-1].screen) if earlier else "")
     told = _letters("".join(t.text for t in asked.history if t.role == "assistant"))

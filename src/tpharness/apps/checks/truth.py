@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tpharness.apps.evidence import Asked
 from tpharness.apps.provider import Call, ToldCall
 
-__all__ = ["args_of", "call_made", "is_part_of", "normal", "same_result", "told_twice", "unsaid"]
+__all__ = ["args_of", "calls_made", "is_part_of", "normal", "same_output", "same_result", "told_twice", "unsaid"]
 
 _SPACE = re.compile(r"\s+")
 
@@ -88,18 +88,42 @@ def same_result(told: str, shown: Any) -> bool:
     return any(_alike(one, shown) for one in (told, value, *inner))
 
 
+def same_output(one: Any, other: Any) -> bool:
+    """Whether two outputs on a screen are the same value, either of which may be the JSON text of it."""
+    texts = ((text, value) for text, value in ((one, other), (other, one)) if isinstance(text, str))
+    return _alike(one, other) or any(same_result(text, value) for text, value in texts)
+
+
 def _alike(told: Any, shown: Any) -> bool:
     if isinstance(told, str) and isinstance(shown, str):
         return normal(told) == normal(shown)
     return bool(told == shown)
 
 
-def call_made(told: ToldCall, requests: Iterable[Asked]) -> Call | None:
-    """Return the call of the model that a told call is: by its id, else by its name; None for a call never made."""
-    made = [call for asked in requests for call in asked.called]
-    return next((c for c in made if c.call_id == told.call_id), None) or next(
-        (c for c in made if c.name == told.name and not _known(told, made)), None
-    )
+def calls_made(told: Sequence[ToldCall], requests: Iterable[Asked]) -> list[Call | None]:
+    """Return for each told call the call of the model that it is, None for one that is told again or was never made.
+
+    It is found by its id; where the model gave no such id, by the name of its tool, and best by its arguments too.
+    Each call of the model stands for one.
+    """
+    left = [call for asked in requests for call in asked.called]
+    ids = {call.call_id for call in left}
+    found: list[Call | None] = [None] * len(told)
+
+    def take(index: int, wanted: Callable[[Call], bool]) -> None:
+        made = None if found[index] is not None else next(filter(wanted, left), None)
+        if made is not None:
+            found[index] = made
+            left.remove(made)
+
+    for index, one in enumerate(told):
+        take(index, lambda call, one=one: call.call_id == one.call_id)  # type: ignore[misc]
+    own = [(index, one) for index, one in enumerate(told) if one.call_id not in ids]
+    for index, one in own:
+        take(index, lambda call, one=one: (call.name, args_of(call)) == (one.name, one.args))  # type: ignore[misc]
+    for index, one in own:
+        take(index, lambda call, one=one: call.name == one.name)  # type: ignore[misc]
+    return found
 
 
 def args_of(call: Call) -> Any:
@@ -108,7 +132,3 @@ def args_of(call: Call) -> Any:
         return json.loads("".join(call.pieces))
     except ValueError:
         return None
-
-
-def _known(told: ToldCall, made: Iterable[Call]) -> bool:
-    return any(call.call_id == told.call_id for call in made)

@@ -1,23 +1,26 @@
 """same-view: what the user had on the screen is there after a reload.
 
 The address `thread` may answer a list of UI messages, or an object that holds one under any name. It may show more than
-the screen did, where the run went on; what was there may not be gone or changed. A ThreadProtocol document is not a
-view: it leaves out what was unfinished, and is judged by itself.
+the screen did, where the run went on; what was there may not be gone, moved or changed. A ThreadProtocol document is
+not a view: it leaves out what was unfinished, and is judged by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
-from tpharness.apps.checks.contract import AppCheck
-from tpharness.apps.checks.truth import is_part_of, normal
-from tpharness.apps.client import Fetched, text_of
-from tpharness.apps.evidence import AppEvidence, shown_calls, shown_text
+from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.truth import is_part_of, normal, same_output
+from tpharness.apps.client import End, Fetched, text_of
+from tpharness.apps.evidence import AppEvidence, shown_calls, shown_outputs, shown_text
 from tpharness.apps.thread.document import find_thread
 from tpharness.findings import Finding, Kind, Place
 
 __all__ = ["CHECK", "messages_in", "unreadable_view"]
+
+Message = Mapping[str, Any]
 
 GONE = Kind("view-differs")
 UNREADABLE = Kind("view-unreadable")
@@ -25,32 +28,70 @@ _PLACE = Place(side="the view after a reload")
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield what is missing in the view."""
-    if evidence.view is None:
+    """Yield what is missing: on a reloaded page that has taken up its answer, and in the view when the case is over."""
+    yield from islice(_lost_at_reload(evidence), 1)
+    if evidence.view is None or not _is_view(evidence):
         return
     messages = messages_in(evidence.view.value)
     if messages is None:
         yield unreadable_view(evidence.view)
         return
-    screen = evidence.turns[-1].screen
-    said = [normal(text_of(message)) for message in screen if message.get("role") == "user"]
+    refused = [normal(turn.says) for turn in evidence.turned_away]
+    screen = [m for m in evidence.turns[-1].screen if not any(says in normal(text_of(m)) for says in refused)]
+    gone = chain(_gone(screen, messages), _changed_results(screen, messages), _moved(evidence, screen, messages))
+    yield from (GONE.at(_PLACE, got=got, expected=expected) for got, expected in islice(gone, 1))
+
+
+def _lost_at_reload(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield what was on a page and is not on the one after it, which has taken up the rest of the answer to its end."""
+    for turn in evidence.turns:
+        taken_up = turn.resumed
+        if taken_up is None or taken_up.end is not End.ENDED or taken_up.refused:
+            continue
+        if taken_up.is_stream and "text-delta" in taken_up.types:  # else there was nothing to take up
+            for got, expected in _gone(turn.left, turn.screen):
+                yield GONE.at(at(turn, what="the page after a reload"), got=got, expected=expected)
+
+
+def _gone(screen: Sequence[Message], messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Yield the messages of the user, texts and results of a screen that other messages lack: got and expected."""
     shown = [normal(text_of(message)) for message in messages if message.get("role") == "user"]
-    for text in said:
+    for text in (normal(text_of(message)) for message in screen if message.get("role") == "user"):
         if shown.count(text) != 1:
-            yield GONE.at(_PLACE, got=f"{shown.count(text)} times", expected=f"the user's message once: {text}")
-            return
+            yield f"{shown.count(text)} times", f"the user's message once: {text}"
     view = shown_text(messages)
     for message in screen:
         for part in message.get("parts", ()):
             text = str(part.get("text", ""))
             if message.get("role") == "assistant" and part.get("type") == "text" and not is_part_of(text, view):
-                yield GONE.at(_PLACE, got=view, expected=text)
-                return
+                yield view, text
     results = {call.call_id for call in shown_calls(messages) if call.has_result}
     for call in shown_calls(screen):
         if call.state == "output-available" and call.call_id not in results:
-            yield GONE.at(_PLACE, got="no result", expected=f"the call of {call.name} with its result")
-            return
+            yield "no result", f"the call of {call.name} with its result"
+
+
+def _changed_results(screen: Sequence[Message], messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Yield results that are other values than on the screen; an object and its JSON text are the same."""
+    now = shown_outputs(messages)
+    for call_id, output in shown_outputs(screen).items():
+        if call_id in now and not same_output(output, now[call_id]):
+            yield f"the result {now[call_id]!r}", f"the result of {call_id} as on the screen: {output!r}"
+
+
+def _moved(evidence: AppEvidence, screen: Sequence[Message], messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Yield messages in another order than on the screen. An address may answer the newest message first.
+
+    A message that was written while the run before it went on may stand on either side of what came of that run.
+    """
+    texts = [(m.get("role"), normal(text_of(m))) for m in screen if normal(text_of(m))]
+    unique = [one for one in texts if sum(one[0] == role and one[1] in text for role, text in texts) == 1]
+    there = [(m.get("role"), normal(text_of(m))) for m in messages]
+    places = [next((i for i, (r, t) in enumerate(there) if r == role and text in t), None) for role, text in unique]
+    found = [place for place in places if place is not None]
+    if not evidence.meanwhile and found not in (sorted(found), sorted(found, reverse=True)):
+        order = [text for _, text in texts]
+        yield str([text for _, text in there]), f"the messages in the order of the screen: {order}"
 
 
 def unreadable_view(view: Fetched) -> Finding:
@@ -61,9 +102,13 @@ def unreadable_view(view: Fetched) -> Finding:
 def messages_in(value: Any) -> Sequence[Mapping[str, Any]] | None:
     """Return the UI messages of an answer: the value itself, or the first field of an object that is a list of them."""
     for candidate in [value, *(value.values() if isinstance(value, Mapping) else ())]:
-        if isinstance(candidate, list) and all(isinstance(m, Mapping) and "role" in m for m in candidate):
+        if isinstance(candidate, list) and all(map(_is_message, candidate)):
             return candidate
     return None
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and "role" in value and isinstance(value.get("parts"), list)
 
 
 def _is_view(evidence: AppEvidence) -> bool:
@@ -76,5 +121,5 @@ CHECK = AppCheck(
     clause="app.same-view",
     kinds=(GONE, UNREADABLE),
     find=find,
-    applies=_is_view,
+    applies=lambda evidence: _is_view(evidence) or any(turn.resumed is not None for turn in evidence.turns),
 )

@@ -12,7 +12,7 @@ import contextlib
 import itertools
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from copy import deepcopy
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from tpharness.apps.client.profiles import AiSdk
 from tpharness.apps.client.relay import Downstream, Relay, passed_on
 from tpharness.apps.client.reply import End, Limits, Reply
 from tpharness.apps.client.routes import Addresses, Fetched, fetch
-from tpharness.apps.client.use_chat import UseChat, generate_id
+from tpharness.apps.client.use_chat import UseChat, generate_id, waits_for_approval
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 
@@ -163,14 +163,16 @@ class RealClient:
         self._open()
         return self._press(Trigger.REGENERATE, self._model.regenerate(), "regenerate")
 
-    def answer_approvals(self, *, approved: bool, reason: str | None = None) -> Reply | None:
+    def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> Reply | None:
         """Answer every request for approval of the last message; None where nothing waits for one."""
         self._open()
+        count = sum(map(waits_for_approval, self.chat.last.get("parts", ())))
         fold = self._model.answer_approvals(approved=approved, reason=reason)
         if fold is None:
             return None
-        given = {} if reason is None else {"reason": reason}
-        return self._press(Trigger.APPROVE, fold, "approve", approved=approved, **given)
+        given: dict[str, Any] = {} if reason is None else {"reason": reason}
+        given["approved"] = [approved[min(index, len(approved) - 1)] for index in range(count)]
+        return self._press(Trigger.APPROVE, fold, "approve", **given)
 
     def resume(self) -> Reply | None:
         """Take up the answer that is streaming; None without an address for it."""

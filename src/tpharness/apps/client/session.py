@@ -6,7 +6,7 @@ second tab is a second `ChatClient` with the same chat id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Protocol
 
@@ -49,8 +49,11 @@ class Client(Protocol):
         """Ask for another answer to the last message of the user, as `regenerate()` of `useChat` does."""
         ...
 
-    def answer_approvals(self, *, approved: bool, reason: str | None = None) -> Reply | None:
-        """Answer every request for approval of the last message, and post; None where nothing waits for one."""
+    def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> Reply | None:
+        """Answer every request for approval of the last message, and post; None where nothing waits for one.
+
+        `approved` are the answers in order; the last one answers all further requests.
+        """
         ...
 
     def resume(self) -> Reply | None:
@@ -113,7 +116,7 @@ class ChatClient:
         """Ask for another answer."""
         return self._post(self._use_chat.regenerate(), Trigger.REGENERATE)
 
-    def answer_approvals(self, *, approved: bool, reason: str | None = None) -> Reply | None:
+    def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> Reply | None:
         """Answer every request for approval."""
         fold = self._use_chat.answer_approvals(approved=approved, reason=reason)
         return None if fold is None else self._post(fold, Trigger.APPROVE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tpharness.apps.client.client_versions import NEWEST, ClientVersion
@@ -53,12 +53,16 @@ class UseChat:
             self.chat.messages.pop()
         return self._request()
 
-    def answer_approvals(self, *, approved: bool, reason: str | None = None) -> MessageFold | None:
-        """Answer every request for approval of the last message; None where nothing waits for one."""
+    def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> MessageFold | None:
+        """Answer every request for approval of the last message, in order; None where nothing waits for one.
+
+        The last of `approved` answers all further ones.
+        """
         waiting = [part for part in self.chat.last.get("parts", ()) if waits_for_approval(part)]
-        for part in waiting:
-            given = {} if reason is None else {"reason": reason}
-            part.update(state="approval-responded", approval={**part["approval"], "approved": approved, **given})
+        for index, part in enumerate(waiting):
+            given: dict[str, Any] = {"approved": approved[min(index, len(approved) - 1)]}
+            given |= {} if reason is None else {"reason": reason}
+            part.update(state="approval-responded", approval={**part["approval"], **given})
         return self._request(continued=self.chat.last) if waiting else None
 
     def resume(self) -> MessageFold:

@@ -15,6 +15,7 @@ from tpharness.apps.effects.ledger import (
     ToolRun,
     ToolSpec,
     ToolWaitError,
+    reference_of,
 )
 from tpharness.apps.effects.mounting import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE, MountedLedger
 
@@ -34,4 +35,5 @@ __all__ = [
     "ToolSpec",
     "ToolWaitError",
     "count_effects",
+    "reference_of",
 ]

@@ -60,9 +60,14 @@ class CaseTools:
         for run in self.runs:
             run.release()
 
+    @property
+    def held(self) -> list[ToolRun]:
+        """The runs that wait, in the order in which they started."""
+        return [run for run in self.runs if run.state is RunState.HELD]
+
     def are_held(self) -> bool:
         """Whether a run waits."""
-        return any(run.state is RunState.HELD for run in self.runs)
+        return bool(self.held)
 
     def are_over(self) -> bool:
         """Whether every run has ended."""

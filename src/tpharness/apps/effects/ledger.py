@@ -14,7 +14,7 @@ from typing import Any
 
 from tpharness.errors import TargetError, UsageError
 
-__all__ = ["DEFAULT_TOOLS", "Ledger", "RunState", "ToolFailure", "ToolRun", "ToolSpec", "ToolWaitError"]
+__all__ = ["DEFAULT_TOOLS", "Ledger", "RunState", "ToolFailure", "ToolRun", "ToolSpec", "ToolWaitError", "reference_of"]
 
 
 class ToolWaitError(TargetError):
@@ -40,13 +40,28 @@ _OPEN = (RunState.RUNNING, RunState.HELD)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool that is offered: `result` is what it returns, `failure` the text that it fails with, None for none."""
+    """A tool that is offered: `result` is what it returns, `failure` the text that it fails with, None for none.
+
+    `numbered` adds `reference_of` the run to a result that is an object, so that results of two runs differ.
+    """
 
     name: str
     description: str
     input_schema: Mapping[str, Any]
     result: Any = None
     failure: str | None = None
+    numbered: bool = False
+
+    def result_of(self, number: int) -> Any:
+        """Return the result of a run by its number."""
+        if self.numbered and isinstance(self.result, Mapping):
+            return {**self.result, "reference": reference_of(number)}
+        return self.result
+
+
+def reference_of(number: int) -> str:
+    """Return the word by which a numbered result names its run."""
+    return f"TP-{number}"
 
 
 DEFAULT_TOOLS = (
@@ -58,7 +73,8 @@ DEFAULT_TOOLS = (
             "properties": {"city": {"type": "string"}, "nights": {"type": "integer", "minimum": 1}},
             "required": ["city"],
         },
-        result={"booked": True, "reference": "TP-1"},
+        result={"booked": True},
+        numbered=True,
     ),
 )
 
@@ -200,7 +216,7 @@ class Ledger:
             run.change(RunState.CANCELLED)
             raise
         run.change(RunState.COMPLETED)
-        return None if spec is None else spec.result
+        return None if spec is None else spec.result_of(number)
 
     def _known(self, tool: str | None) -> ToolSpec | None:
         if tool is not None and tool not in self.tools:

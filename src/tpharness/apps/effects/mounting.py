@@ -56,7 +56,13 @@ def _tools(names: tuple[str, ...]) -> tuple[ToolSpec, ...]:
     """Return the tools that are known, and one that takes any object for each other name."""
     known = {tool.name for tool in DEFAULT_TOOLS}
     others = (
-        ToolSpec(name=name, description=f"The tool {name}.", input_schema={"type": "object"}, result={"done": True})
+        ToolSpec(
+            name=name,
+            description=f"The tool {name}.",
+            input_schema={"type": "object"},
+            result={"done": True},
+            numbered=True,
+        )
         for name in names
         if name not in known
     )

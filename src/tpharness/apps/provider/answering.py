@@ -17,6 +17,7 @@ __all__ = ["Answering", "json_response"]
 
 _DELIVERY = 5.0  # seconds in which the other side takes what was written, before its connection is reset
 _JSON = "application/json"
+_SOON = "20"
 
 
 def json_response(value: Any, status: int = 200, request_id: str = "") -> web.Response:
@@ -72,6 +73,8 @@ class Answering:
         body = self._dialect.error(Refusal(status=status, message=text), exchange.number)
         self._over(Outcome.BROKEN)
         response = json_response(body, status, f"req_{exchange.number}")
+        if exchange.plan is not None and exchange.plan.once:
+            response.headers["retry-after-ms"] = _SOON  # the SDKs of OpenAI, Anthropic and Vercel wait so long
         exchange.bytes_written = response.content_length or 0
         return response
 

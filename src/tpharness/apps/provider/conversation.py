@@ -89,14 +89,16 @@ class Conversation:
         """Return the plan that answers a request, None when there is none left.
 
         The same body once more, after an answer that failed before its first piece or that the application did not
-        wait for, is a retry and gets the same plan.
+        wait for, is a retry and gets the same plan; the next one where that plan fails `once`.
         """
         before = self._retriable
         failed = before is not None and before.outcome in _FAILED and before.pieces_written == 0
         if before is not None and failed and before.body == exchange.body:
             exchange.retry_of = before.number
             self._retriable = exchange
-            return before.plan
+            if before.plan is None or not before.plan.once:
+                return before.plan
+            return self._plans.pop(0) if self._plans else None
         self._retriable = exchange
         return self._plans.pop(0) if self._plans else None
 
@@ -143,12 +145,24 @@ def _aside(exchange: Exchange, conversation: Conversation) -> str | None:
     if plan is not None and plan.calls:
         return "it has no tools, and the plan calls one"
     before: Mapping[str, object] = conversation.exchanges[-1].tools if conversation.exchanges else {}
-    if before:
+    if before and not _is_turn(exchange, conversation):
         return "it has no tools, and the requests before it had some"
     if conversation.exchanges and exchange.system != conversation.exchanges[0].system:
         return "it has no tools and another system prompt"
     word = _TITLE.search(_words_around(exchange, conversation))
     return None if word is None else f"it has no tools and asks for {word[0]!r}"
+
+
+def _is_turn(exchange: Exchange, conversation: Conversation) -> bool:
+    """Whether a request says nothing but what the user says, streamed and under the system prompt of the first one.
+
+    An application may offer its tools in some turns and not in others.
+    """
+    first = conversation.exchanges[0]
+    rest = "\n".join(exchange.user_texts)
+    for said in sorted(conversation.said, key=len, reverse=True):
+        rest = rest.replace(said, "")
+    return exchange.stream and exchange.system == first.system and not rest.strip()
 
 
 def _words_around(exchange: Exchange, conversation: Conversation) -> str:

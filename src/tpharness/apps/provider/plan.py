@@ -96,7 +96,8 @@ class Plan:
     pieces the answer waits for `Exchange.release`; 0 waits before the first byte of the body (with STATUS, and for a
     request without streaming, before the status line). `breaks` says how the answer fails after `break_at` pieces;
     with both, the answer first waits. `status` and `error_text` are what Break.STATUS answers; the text also stands in
-    the error event of Break.ERROR. UsageError for places that the plan does not have.
+    the error event of Break.ERROR. `once` is for STATUS: the same request once more is answered by the next plan, and
+    the client is told to repeat it soon. UsageError for places that the plan does not have.
     """
 
     items: tuple[Item, ...] = ()
@@ -107,6 +108,7 @@ class Plan:
     break_at: int = 0
     status: int = 500
     error_text: str = "The server had an error while processing your request."
+    once: bool = False
 
     def __post_init__(self) -> None:
         count = self.piece_count
@@ -121,6 +123,8 @@ class Plan:
                 f"the answer breaks after {counted(self.break_at, 'piece')} and never reaches hold_at={self.hold_at}",
                 hint="choose hold_at up to break_at",
             )
+        if self.once and self.breaks is not Break.STATUS:
+            raise UsageError("the plan fails once, and has no status", hint="give it breaks=Break.STATUS, or no `once`")
         if self.breaks is Break.STATUS and not 400 <= self.status <= 599:
             raise UsageError(f"{self.status} is not an error status", hint="choose a status from 400 to 599")
 

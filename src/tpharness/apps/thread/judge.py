@@ -41,7 +41,12 @@ _CUT = (Answered.DISCONNECTED, Answered.BROKEN)
 
 
 def judge_thread(evidence: AppEvidence) -> Result | None:
-    """Judge the thread of a case; None where the application has never answered one."""
+    """Judge the thread of a case; None where the application has never answered one.
+
+    Nor is it judged where another answer takes the place of one: no rule says what becomes of the turn.
+    """
+    if any(turn.again for turn in evidence.case.turns):
+        return None
     fetched = [turn for turn in evidence.turns if turn.view is not None and turn.view.status]
     documents = [(turn, read_document(turn.view)) for turn in fetched]
     threads = [(turn, document) for turn, document in documents if document is not None]

@@ -2,6 +2,7 @@
 
 import { Chat } from "@ai-sdk/react";
 import * as ai from "ai";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pressed } from "./buttons.mjs";
 import { StreamsRead } from "./streams_read.mjs";
 
@@ -34,10 +35,13 @@ class Page {
     return this.#state();
   }
 
-  /** Answer every request for approval of the last message; the chat posts when the last one is answered. */
+  /** Answer the requests for approval of the last message, when all are there; the chat posts when the last is answered. */
   async approve(approved, reason) {
-    const waiting = this.chat.messages.at(-1).parts.filter((part) => part.state === "approval-requested");
-    for (const part of waiting) await this.chat.addToolApprovalResponse({ id: part.approval.id, approved, reason });
+    const requests = () => this.chat.messages.at(-1).parts.filter((part) => part.state === "approval-requested");
+    for (let tries = 0; requests().length < approved.length && tries < 400; tries += 1) await sleep(5);
+    for (const [index, part] of requests().entries()) {
+      await this.chat.addToolApprovalResponse({ id: part.approval.id, approved: approved[index], reason });
+    }
     while (["submitted", "streaming"].includes(this.chat.status)) {
       await new Promise((changed) => (this.unregister = this.chat["~registerStatusCallback"](changed)));
       this.unregister();

@@ -67,9 +67,14 @@ class PressedPage {
 
   approve(approved, reason) {
     return this.#press(
-      async (answer) => {
-        const waiting = window.chat.messages.at(-1).parts.filter((part) => part.state === "approval-requested");
-        for (const part of waiting) await window.chat.addToolApprovalResponse({ id: part.approval.id, ...answer });
+      async ({ approved, reason }) => {
+        const requests = () => window.chat.messages.at(-1).parts.filter((part) => part.state === "approval-requested");
+        for (let tries = 0; requests().length < approved.length && tries < 400; tries += 1) {
+          await new Promise((done) => setTimeout(done, 5)); // the page may not have shown yet what it was sent
+        }
+        for (const [index, part] of requests().entries()) {
+          await window.chat.addToolApprovalResponse({ id: part.approval.id, approved: approved[index], reason });
+        }
       },
       { approved, reason },
     );

@@ -1,0 +1,50 @@
+"""Stage: what one case is played with, and what has to be known from one moment of a turn to a later one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.apps.cases.case import AppCase
+from tpharness.apps.client import Client, Reply
+from tpharness.apps.effects import CaseTools
+from tpharness.apps.evidence import ReplySeen
+from tpharness.apps.provider import Conversation, Exchange, Provider
+
+__all__ = ["Stage"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Stage:
+    """What one case is played with: `client` is the page that the user has before them, `clients` all that there were.
+
+    `tools` are the ledger's, None without it. `begun`, `others`, `strays`: how many requests came before the turn.
+    `second` is an answer that streams beside the first one; `resumed` what a reloaded page got of the answer that still
+    streamed, and `left` the messages on the page before it. `blank` is whether a page that keeps the history could not
+    be loaded again: what it would post is not known.
+    """
+
+    case: AppCase
+    mark: str
+    client: Client
+    conversation: Conversation
+    clients: list[Client]
+    tools: CaseTools | None = None
+    begun: int = 0
+    others: int = 0
+    strays: int = 0
+    second: Reply | None = None
+    resumed: ReplySeen | None = None
+    left: tuple[Mapping[str, Any], ...] = ()
+    blank: bool = False
+
+    def begin(self, provider: Provider) -> None:
+        """A turn begins."""
+        self.begun, self.second = len(self.conversation.exchanges), None
+        self.resumed, self.left = None, ()
+        self.others, self.strays = len(provider.others), len(provider.strays)
+
+    def new(self) -> list[Exchange]:
+        """Return the requests of the turn."""
+        return self.conversation.exchanges[self.begun :]

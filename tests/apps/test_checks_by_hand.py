@@ -1,0 +1,350 @@
+"""What single checks find of evidence that is made by hand: calls told again, words lost, effects, views, streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.apps.by_hand import (
+    ASKS,
+    CALL,
+    CHECKS,
+    DONE,
+    HISTORY,
+    PART,
+    SCREEN,
+    TOLD_CALL,
+    WHOLE,
+    asked,
+    evidence,
+    found,
+)
+from tests.apps.chat_app import ChatApp, Defect, Json, Writer
+from tests.apps.playing import play
+
+from tpharness.apps.cases.case import Cut, CutBy
+from tpharness.apps.checks.effects import runs_of_calls
+from tpharness.apps.client import End, Fetched
+from tpharness.apps.effects import RunState, ToolRunSeen, reference_of
+from tpharness.apps.evidence import AppEvidence, CutSeen, ReplySeen
+from tpharness.apps.provider import Call, Outcome, Plan, Text, Told, ToldCall, ToldResult
+from tpharness.findings import Level
+
+OTHER = Call(call_id="c2", name="book", pieces=('{"city":"Ro', 'me"}'))
+TOLD_OTHER = ToldCall(call_id="c2", name="book", args={"city": "Rome"}, raw='{"city": "Rome"}')
+BOTH = Plan(items=(CALL, OTHER))
+
+
+def two_calls(*results: ToldResult, calls: tuple[ToldCall, ...] = (TOLD_CALL, TOLD_OTHER)) -> AppEvidence:
+    """A run in which the model makes two calls at once, and is told these results with them, then and later."""
+    told = (HISTORY[0], Told(role="assistant", calls=calls), Told(role="tool", results=results))
+    seen = evidence(*told, DONE, ASKS)
+    first, second = seen.turns
+    requests = (replace(first.asked[0], plan=BOTH, pieces=BOTH.piece_count), replace(first.asked[1], history=told))
+    return replace(seen, turns=(replace(first, asked=requests, screen=()), replace(second, screen=())))
+
+
+# ------------------------------------------------------------------------------------------------ prefix
+
+
+@pytest.mark.parametrize(
+    ("calls", "codes"),
+    [
+        ((TOLD_CALL, TOLD_OTHER), []),
+        ((TOLD_CALL, TOLD_OTHER, TOLD_CALL), ["call-doubled"]),
+        ((TOLD_CALL, TOLD_OTHER, replace(TOLD_CALL, call_id="own")), ["call-doubled"]),
+        ((replace(TOLD_CALL, call_id="own-1"), replace(TOLD_OTHER, call_id="own-2")), []),
+        ((replace(TOLD_OTHER, call_id="own-2"), replace(TOLD_CALL, call_id="own-1")), []),
+        ((replace(TOLD_OTHER, call_id="own-1"), replace(TOLD_OTHER, call_id="own-2")), ["arguments-invented"]),
+        ((TOLD_CALL, replace(TOLD_OTHER, call_id="own", name="send")), ["call-invented"]),
+    ],
+)
+def test_a_call_is_told_as_often_as_it_was_made(calls: tuple[ToldCall, ...], codes: list[str]) -> None:
+    """Under the id that the model gave it or another one; each call of the model stands for one."""
+    assert found("prefix", two_calls(calls=calls)) == codes
+
+
+# ------------------------------------------------------------------------------------------------ cycles-kept
+
+
+def test_the_words_of_an_answer_stay_with_its_calls_once_these_are_complete() -> None:
+    """The user has read them. Where the call is lost, that says it; where it is not complete, it may go with them."""
+    wordless = Told(role="assistant", calls=(TOLD_CALL,))
+    assert found("cycles-kept", evidence(HISTORY[0], wordless, HISTORY[2], DONE, ASKS)) == ["answer-lost"]
+    assert found("cycles-kept", evidence(HISTORY[0], DONE, ASKS)) == ["cycle-lost"]
+    seen = evidence(HISTORY[0], wordless, HISTORY[2], DONE, ASKS)
+    first, second = seen.turns
+    unseen = (SCREEN[0], {"role": "assistant", "parts": [{"type": "text", "text": "Let me see."}]})
+    assert found("cycles-kept", replace(seen, turns=(replace(first, screen=unseen), second))) == []
+
+
+def run(number: int, call: Mapping[str, Any], call_id: str = "") -> ToolRunSeen:
+    """A run of the ledger that had its effect."""
+    state = RunState.COMPLETED
+    return ToolRunSeen(number=number, tool="book", arguments=call, call_id=call_id, effect_at=1.5, state=state)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "codes"),
+    [(1, 2, []), (2, 1, ["result-misplaced"]), (9, 10, []), (1, 1, ["result-misplaced"])],
+)
+def test_a_result_that_names_the_run_of_another_call_is_misplaced(first: int, second: int, codes: list[str]) -> None:
+    """Whatever the user has seen: the ledger knows with which arguments each run was started."""
+    told = [json.dumps({"booked": True, "reference": reference_of(number)}) for number in (first, second)]
+    results = (ToldResult(call_id="c1", content=told[0]), ToldResult(call_id="c2", content=told[1]))
+    runs = (run(1, {"city": "Paris"}), run(2, {"city": "Rome"}))
+    assert found("cycles-kept", replace(two_calls(*results), tool_runs=runs)) == codes
+
+
+class Zips(ChatApp):
+    """Gives the results of parallel tools to their calls in the order in which they came, or to their own calls."""
+
+    keeps_order = False
+
+    async def _run_tools(self, calls: list[tuple[Json, Json]], out: Writer) -> None:
+        came: list[tuple[str, str]] = []
+
+        async def one(call: Json) -> None:
+            url = f"{self.effects_url}/tools/{call['name']}"
+            headers = {"X-Tpharness-Call": call["id"]}
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(url, data=call["arguments"], headers=headers) as answer,
+            ):
+                came.append((call["id"], await answer.text()))
+
+        await asyncio.gather(*(one(call) for call, _ in calls))
+        if self.keeps_order:
+            came.sort(key=lambda pair: [call["id"] for call, _ in calls].index(pair[0]))
+        for (call, answer), (_, result) in zip(calls, came, strict=True):
+            answer["content"] = result
+            await out.send({"type": "tool-output-available", "toolCallId": call["id"], "output": result})
+
+
+def test_results_that_are_zipped_with_calls_as_they_come_are_found_where_the_second_call_ends_first() -> None:
+    """The user and the model are told the same wrong results, so that only the ledger knows."""
+    case = "uncut/second-call-ends-first"
+    app = Zips()
+    (result,) = play(app, case, effects="ledger")
+    assert {finding.code for finding in result.findings} == {"result-misplaced"}
+    app = Zips()
+    app.keeps_order = True
+    (result,) = play(app, case, effects="ledger")
+    assert result.findings == ()
+
+
+class Equal(ChatApp):
+    """Its results name the arguments alone."""
+
+    async def _tool(self, call: Json, answer: Json) -> str:
+        await super()._tool(call, answer)
+        answer["content"] = f"booked {call['arguments']}"
+        return str(answer["content"])
+
+
+def test_results_change_places_unseen_only_where_both_calls_are_given_the_same_arguments() -> None:
+    """`tools.args` takes other ones for a second call."""
+    first, second = {"city": "Paris", "nights": 2}, {"city": "Rome", "nights": 3}
+    for args, codes in (((first, second), {"result-misplaced"}), ((first,), set())):
+        (result,) = play(Equal(Defect.SWAPS_RESULTS), "uncut/two-calls", args={"book_hotel": args})
+        assert {finding.code for finding in result.findings if finding.level is Level.MUST} == codes
+
+
+# ------------------------------------------------------------------------------------------------ effects
+
+
+def test_a_run_with_the_arguments_of_another_call_is_a_run_of_that_call() -> None:
+    """Although it says the id of its own: a loop that keeps its last variable executes the last call twice."""
+    wrong = (run(1, {"city": "Rome"}, "c1"), run(2, {"city": "Rome"}, "c2"))
+    results = (ToldResult(call_id="c1", content="one"), ToldResult(call_id="c2", content="two"))
+    seen = replace(two_calls(*results), tool_runs=wrong)
+    assert [one.number for one in runs_of_calls(seen, wrong)["c2"]] == [1, 2]
+    assert found("effects", seen) == ["tool-ran-twice"]
+    completed = (run(1, {"city": "Paris", "stars": 3}, "c1"), run(2, {"city": "Rome", "stars": 3}, "c2"))
+    assert found("effects", replace(seen, tool_runs=completed)) == []
+
+
+def test_a_tool_that_ran_before_its_answer_was_whole_is_not_to_be_forgotten() -> None:
+    """Some frameworks start a tool when its arguments are there; the command has counted it."""
+    for pieces, runs, codes in ((4, 1, ["effect-forgotten"]), (4, 0, []), (3, 1, ["tool-ran-twice"])):
+        seen = evidence(HISTORY[0], Told(role="assistant", text="Let me see."), ASKS, runs=runs)
+        first, second = seen.turns
+        cut = replace(first.asked[0], pieces=pieces, outcome=Outcome.DISCONNECTED)
+        turns = (replace(first, asked=(cut,), screen=SCREEN[:1]), second)
+        assert found("effects", replace(seen, turns=turns, runs_before=0)) == codes
+
+
+@pytest.mark.parametrize(
+    ("approval", "codes"),
+    [
+        ({"id": "a", "approved": False}, ["tool-ran-unapproved"]),
+        ({"id": "a"}, ["tool-ran-unapproved"]),
+        ({"id": "a", "approved": True}, []),
+        ({"id": "a", "isAutomatic": True}, []),
+        (None, []),
+    ],
+)
+def test_a_tool_does_not_run_without_the_approval_that_was_asked_for(
+    approval: dict[str, Any] | None, codes: list[str]
+) -> None:
+    """Known from the command or from the ledger; denied and unanswered are the same."""
+    part = {**PART, "approval": approval} if approval is not None else PART
+    screen = (SCREEN[0], {"role": "assistant", "parts": [part]})
+    seen = evidence(*WHOLE, runs=1)
+    turns = tuple(replace(turn, screen=screen, runs=1) for turn in seen.turns)
+    assert found("effects", replace(seen, turns=turns, runs_before=0)) == codes
+    assert found("effects", replace(seen, turns=turns, tool_runs=(run(1, {"city": "Paris"}, "c1"),))) == codes
+    unrun = tuple(replace(turn, runs=0) for turn in turns)
+    assert found("effects", replace(seen, turns=unrun, runs_before=0)) == []
+
+
+# ------------------------------------------------------------------------------------------------ history-grows
+
+
+@pytest.mark.parametrize(
+    ("told", "codes"),
+    [
+        (WHOLE, []),
+        ((HISTORY[0], Told(role="assistant", text="Let me see.It is done.", calls=(TOLD_CALL,)), HISTORY[2]), True),
+        ((HISTORY[0], DONE, *HISTORY[1:]), True),
+        (
+            (
+                HISTORY[0],
+                Told(role="assistant", calls=(TOLD_CALL,)),
+                HISTORY[2],
+                Told(role="assistant", text="Let me see."),
+            ),
+            True,
+        ),
+        ((*HISTORY, Told(role="assistant", text="It is")), []),
+    ],
+)
+def test_an_answer_stands_behind_what_the_model_knew_when_it_gave_it(told: tuple[Told, ...], codes: Any) -> None:
+    """In front of the results that it speaks of, or behind the call that it announces, it was never given."""
+    assert found("history-grows", evidence(*told)) == (["history-reordered"] if codes else [])
+
+
+# ------------------------------------------------------------------------------------------------ answered
+
+
+@pytest.mark.parametrize(
+    ("outcome", "pieces", "shown", "codes"),
+    [
+        (Outcome.COMPLETED, 2, "So far so good.", []),
+        (Outcome.DISCONNECTED, 2, "So far so good.", []),
+        (Outcome.DISCONNECTED, 1, "So far ", ["answer-unseen"]),
+        (Outcome.COMPLETED, 2, "", ["answer-unseen"]),
+        (Outcome.REFUSED, 0, "", []),
+        (Outcome.BROKEN, 1, "So far ", []),
+    ],
+)
+def test_the_answer_after_an_interruption_is_shown(outcome: Outcome, pieces: int, shown: str, codes: list[str]) -> None:
+    """A refused request is another check's, and so is a model that fails."""
+    seen = replace(evidence(*WHOLE), shows_answers=True)
+    first, second = seen.turns
+    plan = Plan(items=(Text(pieces=("So far ", "so good.")),))
+    screen = (*SCREEN, {"role": "assistant", "parts": [{"type": "text", "text": shown}]})
+    given = replace(second.asked[0], plan=plan, pieces=pieces, outcome=outcome)
+    seen = replace(seen, turns=(first, replace(second, asked=(given,), screen=screen)))
+    assert found("answered", seen) == codes
+    assert not CHECKS["answered"].applies(replace(seen, shows_answers=False))
+    for changed in (replace(given, unplanned=True), asked(1, Plan())):
+        turns = (first, replace(seen.turns[1], asked=(changed,)))
+        assert found("answered", replace(seen, turns=turns)) == []
+    meanwhile = replace(first, cut=CutSeen(cut=Cut(by=CutBy.SECOND_MESSAGE)))
+    assert found("answered", replace(seen, turns=(meanwhile, seen.turns[1]))) == []
+
+
+# ------------------------------------------------------------------------------------------------ seen-and-told
+
+
+def test_what_is_told_in_answer_to_a_message_meanwhile_is_not_compared_with_the_screen_afterwards() -> None:
+    """The screen has the answer to that message, too, which the model had not given yet."""
+    seen = evidence(*HISTORY, ASKS)
+    assert found("seen-and-told", seen) == ["told-less-than-seen"]
+    first, second = seen.turns
+    cut = CutSeen(cut=Cut(by=CutBy.SECOND_MESSAGE))
+    assert found("seen-and-told", replace(seen, turns=(replace(first, cut=cut), second))) == []
+
+
+# ------------------------------------------------------------------------------------------------ same-view, streams
+
+
+def message(role: str, *parts: dict[str, Any] | str) -> dict[str, Any]:
+    """A UI message; a text is a part of text."""
+    return {"role": role, "parts": [{"type": "text", "text": p} if isinstance(p, str) else p for p in parts]}
+
+
+USER, ANSWER = message("user", "(1) Do it."), message("assistant", "Let me see.", PART, "It is done.")
+NEXT, LAST = message("user", "(2) And?"), message("assistant", "That is all.")
+
+
+@pytest.mark.parametrize(
+    ("view", "codes"),
+    [
+        ([USER, ANSWER, NEXT, LAST], []),
+        ([LAST, NEXT, ANSWER, USER], []),
+        ([USER, message("assistant", "Let me see.", PART), message("assistant", "It is done."), NEXT, LAST], []),
+        ([ANSWER, USER, LAST, NEXT], ["view-differs"]),
+        ([USER, NEXT, ANSWER, LAST], ["view-differs"]),
+        (
+            [USER, message("assistant", "Let me see.", {**PART, "output": None}, "It is done."), NEXT, LAST],
+            ["view-differs"],
+        ),
+        ([USER, message("assistant", "Let me see.", {**PART, "output": '"booked"'}, "It is done."), NEXT, LAST], []),
+        ([{"role": "user", "content": "(1) Do it."}], ["view-unreadable"]),
+    ],
+)
+def test_the_view_has_what_was_on_the_screen_as_it_was(view: list[Any], codes: list[str]) -> None:
+    """In the order of the screen, or the newest first; a result is the same value, or its JSON text."""
+    seen = evidence(*WHOLE)
+    first, second = seen.turns
+    fetched = Fetched(status=200, text="", value=view)
+    turns = (first, replace(second, screen=(USER, ANSWER, NEXT, LAST), view=fetched))
+    assert found("same-view", replace(seen, turns=turns)) == codes
+    cut = CutSeen(cut=Cut(by=CutBy.SECOND_MESSAGE))
+    meanwhile = replace(seen, turns=(replace(first, cut=cut), turns[1]))
+    moved = codes == ["view-differs"] and len(view) == 4 and ANSWER in view
+    assert found("same-view", meanwhile) == ([] if moved else codes)
+
+
+TAKEN_UP = ReplySeen(types=("start", "text-start", "text-delta", "text-end", "finish", "[DONE]"))
+
+
+@pytest.mark.parametrize(
+    ("resumed", "screen", "codes"),
+    [
+        (TAKEN_UP, (USER, message("assistant", "Let me see.")), []),
+        (TAKEN_UP, (USER, message("assistant", "see.")), ["view-differs"]),
+        (TAKEN_UP, (message("assistant", "Let me see."),), ["view-differs"]),
+        (replace(TAKEN_UP, end=End.ENDLESS), (USER,), []),
+        (replace(TAKEN_UP, types=("start", "finish")), (USER,), []),
+        (replace(TAKEN_UP, status=204, types=()), (USER,), []),
+        (None, (USER,), None),
+    ],
+)
+def test_a_page_that_takes_up_its_answer_has_what_was_on_the_page_before(
+    resumed: ReplySeen | None, screen: tuple[Any, ...], codes: list[str] | None
+) -> None:
+    """The beginning of the answer and the user's own message, too."""
+    seen = evidence(*WHOLE, left=(USER, message("assistant", "Let me")), resumed=resumed)
+    first, second = seen.turns
+    seen = replace(seen, turns=(replace(first, screen=screen), second))
+    assert CHECKS["same-view"].applies(seen) is (codes is not None)
+    assert [finding.code for finding in CHECKS["same-view"].find(seen)] == (codes or [])
+
+
+@pytest.mark.parametrize(
+    ("refused", "reported", "codes"), [("", False, []), ("delta", False, ["stream-refused"]), ("no", True, [])]
+)
+def test_the_stream_that_a_reloaded_page_takes_up_is_read_like_any_other(
+    refused: str, reported: bool, codes: list[str]
+) -> None:
+    """One that begins in the middle of a text is refused by the client; an error that it tells is none of the form."""
+    resumed = replace(TAKEN_UP, refused=refused, reports_error=reported)
+    assert found("stream-valid", evidence(*WHOLE, resumed=resumed)) == codes

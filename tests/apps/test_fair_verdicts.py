@@ -1,0 +1,234 @@
+"""Applications that keep every clause in another way than most pass; the nearest one that breaks it does not."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from tests.apps.by_hand import ASKS, FIRST, HISTORY, SECOND, asked, evidence, found
+from tests.apps.chat_app import TOOLS, ChatApp, Defect, Json, Stored, Writer
+from tests.apps.chat_model import ModelError
+from tests.apps.playing import THREAD, count_lines, play
+
+from tpharness.apps.cases.case import Cut, CutBy
+from tpharness.apps.evidence import CutSeen, ReplySeen
+from tpharness.apps.provider import Plan, Told
+from tpharness.findings import Level
+from tpharness.run import Outcome, Result
+
+
+def codes(results: list[Result]) -> set[str]:
+    """Return the codes of all findings at MUST and SHOULD."""
+    return {finding.code for result in results for finding in result.findings if finding.level is not Level.MAY}
+
+
+class Busy(ChatApp):
+    """Refuses a message while a run goes on, as LangGraph's server does with the strategy `reject`."""
+
+    status = 409
+
+    async def post(self, request: web.Request) -> web.StreamResponse:
+        """Look first whether a run goes on."""
+        chat = self.chats.setdefault((await request.json())["id"], Stored())
+        if chat.busy.locked():
+            return web.json_response({"error": "a run goes on"}, status=self.status)
+        return await super().post(request)
+
+
+class Failing(Busy):
+    """Fails at a message that comes while a run goes on."""
+
+    status = 500
+
+
+def test_a_message_may_be_refused_while_a_run_goes_on() -> None:
+    """With a status that says so, and the user knows it: the report names it. The message after it is answered."""
+    ids = ("second-message", "second-tab")
+    results = play(Busy(), *ids, thread=THREAD)
+    assert codes(results) == set()
+    assert {result.outcome for result in results} == {Outcome.PASSED}
+    assert all("was refused with status 409" in result.reason for result in results)
+    assert codes(play(Failing(), *ids)) == {"next-turn-failed"}
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted"), [(409, []), (423, []), (429, []), (400, ["next-turn-failed"]), (500, ["next-turn-failed"])]
+)
+def test_only_a_status_of_one_who_is_busy_refuses_a_message(status: int, wanted: list[str]) -> None:
+    """And only while a run goes on: in a turn after an interruption it is a chat that does not answer."""
+    for by, expected in ((CutBy.SECOND_MESSAGE, wanted), (CutBy.LEAVE, ["next-turn-failed"])):
+        first, second = evidence(*HISTORY, ASKS, cut=CutSeen(cut=Cut(by=by))).turns
+        refused = replace(second, asked=(), reply=ReplySeen(status=status, content_type="application/json"))
+        third = replace(second, number=3, says="(3) Well?")
+        assert found("alive", replace(evidence(), turns=(first, refused, third))) == expected, by
+
+
+class Notes(ChatApp):
+    """Takes back a call that was cut while its tool ran, and tells the model of it in the user's next message."""
+
+    note = "The tool book_hotel was interrupted; whether it has run is not known."
+
+    def told(self, chat: Stored) -> list[Json]:
+        """Put the note before the last message of the user."""
+        messages = super().told(chat)
+        if chat.interrupted:
+            last = next(message for message in reversed(messages) if message["role"] == "user")
+            last["content"] = f"{self.note}\n\n{last['content']}"
+        return messages
+
+
+@pytest.mark.parametrize(
+    ("note", "wanted"),
+    [
+        (Notes.note, set()),
+        ("The booking in Paris may have been made.", set()),
+        ("Something was interrupted.", {"effect-forgotten"}),
+    ],
+)
+def test_an_effect_may_be_told_in_the_applications_own_words(tmp_path: Path, note: str, wanted: set[str]) -> None:
+    """They name the call, its tool or a value of its arguments, and stand in a message of the user or the system."""
+    effects = tmp_path / "effects.txt"
+    app = Notes(Defect.FORGETS_EFFECT, effects=effects)
+    app.note = note
+    results = play(app, "user-leaves/while-tool-runs", effects=count_lines(effects), args={"book_hotel": (ARGS,)})
+    assert codes(results) == wanted
+
+
+ARGS = {"city": "Paris", "nights": 2}
+
+
+class FewTools(ChatApp):
+    """Offers its tools in the first turn of a chat only."""
+
+    @contextlib.asynccontextmanager
+    async def _stream(self, chat: Stored) -> AsyncIterator[AsyncIterator[Json]]:
+        async with self.model.stream(self.told(chat), TOOLS if chat.turns == 1 else None) as stream:
+            yield stream
+
+
+def test_tools_may_be_offered_in_some_turns_only() -> None:
+    """A request without them that says what the user says is a turn, and no request for a title."""
+    results = play(FewTools(), "user-leaves/in-text", "user-leaves/in-arguments", "model-drops/in-text")
+    assert codes(results) == set()
+    assert {result.outcome for result in results} == {Outcome.PASSED}
+
+
+@pytest.mark.parametrize(
+    ("tools", "wanted"), [(("book", "send"), []), (("book",), ["history-changed"])], ids=["others", "same"]
+)
+def test_agents_that_hand_over_have_prompts_of_their_own(tools: tuple[str, ...], wanted: list[str]) -> None:
+    """They are known by their tools; the prompt of one agent stays."""
+    seen = evidence(Told(role="system", text="You send letters."), *HISTORY, ASKS)
+    first, second = seen.turns
+    prompt = Told(role="system", text="You book hotels.")
+    before = tuple(replace(one, history=(prompt, *one.history), tools={"book": {}}) for one in first.asked)
+    after = replace(second.asked[0], tools={name: {} for name in tools})
+    turns = (replace(first, asked=before), replace(second, asked=(after,)))
+    assert found("history-grows", replace(seen, turns=turns)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("plan", "wanted"), [(Plan(), []), (SECOND, ["model-asked-twice"]), (FIRST, ["model-asked-twice"])]
+)
+def test_an_empty_answer_may_be_asked_for_again(plan: Plan, wanted: list[str]) -> None:
+    """The model was asked, and said nothing."""
+    seen = evidence(*HISTORY, ASKS)
+    first, _ = seen.turns
+    again = (asked(1, plan, HISTORY[0]), asked(2, SECOND, HISTORY[0]))
+    assert found("asked-once", replace(seen, turns=(replace(first, asked=again),))) == wanted
+
+
+class Repeats(ChatApp):
+    """Asks the model again where it fails: with the same request, or for the whole run from its beginning."""
+
+    from_the_beginning = False
+
+    async def _ask(self, chat: Stored, out: Writer) -> list[Json]:
+        try:
+            return await super()._ask(chat, out)
+        except ModelError:
+            if self.from_the_beginning:
+                begun = max(index for index, message in enumerate(chat.messages) if message["role"] == "user")
+                del chat.messages[begun + 1 :]
+            return await super()._ask(chat, out)
+
+
+def test_a_request_may_be_repeated_and_a_run_may_not_forget_what_it_has_done() -> None:
+    """The model fails once, after the tool has run."""
+    assert codes(play(Repeats(), "model-fails/once")) == set()
+    app = Repeats()
+    app.from_the_beginning = True
+    assert codes(play(app, "model-fails/once")) == {"cycle-lost", "model-asked-twice"}
+    assert codes(play(ChatApp(), "model-fails/once")) == set()
+
+
+def test_one_of_two_calls_is_denied(tmp_path: Path) -> None:
+    """Each call has an approval of its own."""
+
+    class RunsBoth(ChatApp):
+        async def _go_on(self, chat: Stored, approvals: Mapping[str, bool], out: Writer) -> None:
+            await super()._go_on(chat, dict.fromkeys(approvals, any(approvals.values())), out)
+
+    for kind, wanted in ((ChatApp, set()), (RunsBoth, {"tool-ran-unapproved"})):
+        effects = tmp_path / f"{kind.__name__}.txt"
+        app = kind(effects=effects, approvals=True)
+        assert codes(play(app, "approval/one-of-two", effects=count_lines(effects))) == wanted
+        app = kind(approvals=True)
+        assert codes(play(app, "approval/one-of-two", effects="ledger")) == wanted
+
+
+def test_an_answer_without_words_is_kept_or_left_out() -> None:
+    """The application of the tests stores nothing of it; one that stores an empty message is refused."""
+
+    class StoresNothing(ChatApp):
+        def _store(self, chat: Stored, text: str, calls: list[Json], *, whole: bool) -> None:
+            super()._store(chat, text, calls, whole=whole)
+            if not text and not calls:
+                chat.messages.append({"role": "assistant", "content": None})
+
+    ids = ("model-stops/without-words",)
+    assert codes(play(ChatApp(), *ids)) == set()
+    assert codes(play(StoresNothing(), *ids)) == {"chat-assistant-empty"}
+
+
+def test_the_new_cases_pass_on_the_safe_application(tmp_path: Path) -> None:
+    """None of them is left out where the application has what it needs."""
+    effects = tmp_path / "effects.txt"
+    ids = (
+        "user-leaves/twice",
+        "second-message/in-text",
+        "stop-button/before-first-byte",
+        "model-stops/without-words",
+        "model-fails/once",
+    )
+    config: dict[str, Any] = {"effects": count_lines(effects), "stop": "POST /api/chat/{id}/stop", "thread": THREAD}
+    results = play(ChatApp(effects=effects), *ids, **config)
+    assert codes(results) == set()
+    assert {result.id: result.outcome for result in results} == dict.fromkeys(ids, Outcome.PASSED)
+
+
+class Regenerates(ChatApp):
+    """Takes back what came after the last message of the user, as its page has done; or stores the message again."""
+
+    stores_again = False
+
+    async def _answer(self, chat: Stored, body: Json, request: web.Request) -> web.StreamResponse:
+        if body["trigger"] == "regenerate-message" and not self.stores_again:
+            del chat.messages[max(index for index, one in enumerate(chat.messages) if one["role"] == "user") :]
+        return await super()._answer(chat, body, request)
+
+
+def test_another_answer_is_to_the_same_message() -> None:
+    """A server that keeps the history has to look at the trigger. Without the button the case is not applicable."""
+    for again, wanted in ((False, set()), (True, {"user-turn-doubled"})):
+        app = Regenerates()
+        app.stores_again = again
+        (result,) = play(app, "regenerate", regenerate=True)
+        assert codes([result]) == wanted
+    (result,) = play(Regenerates(), "regenerate")
+    assert (result.outcome, "regenerate = true" in result.reason) == (Outcome.NOT_APPLICABLE, True)
