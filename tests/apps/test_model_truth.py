@@ -28,7 +28,7 @@ from tpharness.apps.cases.case import Cut, CutBy
 from tpharness.apps.checks.truth import told_twice, unsaid
 from tpharness.apps.client import End, Fetched
 from tpharness.apps.evidence import CutSeen, ReplySeen, has_seen
-from tpharness.apps.provider import Outcome, Plan, Told, ToldCall, ToldResult
+from tpharness.apps.provider import Outcome, Plan, Thinking, Told, ToldCall, ToldResult
 
 SAID = ["I will look. ", "It is eighteen degrees."]
 
@@ -287,7 +287,7 @@ def test_a_failure_of_the_model_is_told_to_the_client(reply: ReplySeen, codes: l
 
 
 def test_a_screen_has_seen_an_answer_when_its_end_is_there() -> None:
-    """All of the text, and the arguments as far as they came; a call may also be there whole."""
+    """All of the text and the thoughts, the arguments as far as they came; a call may also be there whole."""
     half = asked(1, replace(FIRST, items=(FIRST.items[0], replace(CALL, pieces=PIECES[:1]))))
     text = {"type": "text", "text": "Let me see."}
     streaming = {"type": "tool-book", "toolCallId": "c1", "state": "input-streaming"}
@@ -299,3 +299,7 @@ def test_a_screen_has_seen_an_answer_when_its_end_is_there() -> None:
         ([{"type": "text", "text": "Let me"}, {**streaming, "rawInput": PIECES[0]}], False),
     ):
         assert has_seen([{"role": "assistant", "parts": parts}], half) is seen
+    thinking = asked(1, Plan(items=(Thinking(pieces=("They want it.",)),)))
+    for thought, seen in (("They want", False), ("They want it.", True)):
+        parts = [{"type": "reasoning", "text": thought}]
+        assert has_seen([{"role": "assistant", "parts": parts}], thinking) is seen

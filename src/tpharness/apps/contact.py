@@ -1,7 +1,7 @@
 """First contact: one harmless turn, to see which API the application uses, and which tools it offers its model.
 
 In: a player. Out: what was seen, or what the application did instead of asking its model; the player knows whether the
-application shows answers word for word.
+application shows answers word for word, and whether its model thinks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tpharness.apps.cases.case import AppCase
 from tpharness.apps.checks.truth import is_part_of
 from tpharness.apps.evidence import shown_text
 from tpharness.apps.play import Player
+from tpharness.apps.provider import asks_for_thoughts
 from tpharness.apps.trouble import find_trouble
 from tpharness.findings import Finding
 
@@ -49,4 +50,5 @@ async def first_contact(player: Player, mark: str) -> Contact:
     turn = evidence.turns[0]
     asked = turn.asked[0]
     player.shows_answers = any(one.said and is_part_of(one.said, shown_text(turn.screen)) for one in turn.asked)
+    player.wants_thoughts = asks_for_thoughts(asked.api, asked.body)
     return Contact(api=asked.api, tools=asked.tools, seconds=seconds)

@@ -303,6 +303,7 @@ def _unmet(case: AppCase, stage: _Stage) -> str:
         Need.THREAD: config.thread is not None,
         Need.RESUME: config.resume is not None,
         Need.REGENERATE: config.regenerate,
+        Need.THOUGHTS: stage.player.wants_thoughts,
         Need.SERVER_HISTORY: not stage.player.keeps_history,
     }
     return next((need.value for need in Need if need in case.needs and not has.get(need, True)), "")

@@ -340,12 +340,18 @@ def shown_outputs(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def has_seen(screen: Sequence[Mapping[str, Any]], asked: Asked) -> bool:
-    """Whether a screen ends with all that the model has said in an answer: its text, and the arguments of its calls."""
+    """Whether a screen ends with all of an answer of the model: its thoughts, its text, the arguments of its calls."""
     shown, said = ("".join(text.split()) for text in (shown_text(screen), asked.said))
-    if not shown.endswith(said):
+    thoughts, thought = ("".join(text.split()) for text in (_shown_thoughts(screen), asked.thought))
+    if not shown.endswith(said) or not thoughts.endswith(thought):
         return False
     parts = {part.get("toolCallId"): part for message in screen for part in message.get("parts", ())}
     return all(_has_arguments(parts.get(call.call_id, {}), call) for call in asked.called)
+
+
+def _shown_thoughts(messages: Sequence[Mapping[str, Any]]) -> str:
+    parts = (part for message in messages for part in message.get("parts", ()) if part.get("type") == "reasoning")
+    return "".join(str(part.get("text", "")) for part in parts)
 
 
 def _has_arguments(part: Mapping[str, Any], call: Call) -> bool:

@@ -53,7 +53,7 @@ class Player:
     `ledger` is the one that the application has mounted, None for none. `tool_seconds` is how long its tools were seen
     to take, which bounds the wait for a tool that nobody waits for; `tool_has_run` is whether one was seen to run since
     the application was started, so that there is something to count; `shows_answers` whether it was seen to show its
-    user an answer of the model word for word.
+    user an answer of the model word for word; `wants_thoughts` whether it asks its model to think.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Player:
         self._real = real
         self.tool_seconds: float | None = None
         self.tool_has_run = False
-        self.shows_answers = False
+        self.shows_answers = self.wants_thoughts = False
         self.keeps_history = keeps_history(profile)
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:

@@ -39,6 +39,7 @@ class Need(StrEnum):
     RESUME = "the application has no address to resume a stream (resume in tpharness.toml)"
     SERVER_HISTORY = "the client keeps the history, so that a second tab has a history of its own"
     REGENERATE = "its page has no button for another answer (regenerate = true in tpharness.toml)"
+    THOUGHTS = "the application does not ask its model to think, or its API shows no thoughts"
     APPROVAL = "the application asks for no approval of the tools that may be called"
 
 

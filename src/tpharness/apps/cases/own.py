@@ -11,7 +11,7 @@ from dataclasses import replace
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, arguments_text, cut_cases, next_turn, run_plans
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
-from tpharness.apps.provider import Break, Call, Finish, Plan, Text
+from tpharness.apps.provider import Break, Call, Finish, Plan, Text, Thinking
 
 __all__ = ["ledger_cases", "own_cases"]
 
@@ -31,6 +31,7 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
         *cut_cases("reload", "The user reloads the page", CutBy.RELOAD, plans, tool),
         *_model_cases(plans, tool),
         _twice(),
+        *_thinking(plans),
         _another_answer(),
         *_tool_cases(tool, call_id),
         *_two_calls(tool, call_id),
@@ -191,6 +192,26 @@ def _twice() -> AppCase:
         title="The user closes the tab in the text, and in that of the next answer",
         turns=(*(Turn(says=one, plans=(plan,), cut=cut) for one, plan in zip(says, plans, strict=True)), next_turn()),
     )
+
+
+def _thinking(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
+    """Yield a run that begins with thoughts: uncut, and left inside them, where nothing follows them yet."""
+    thoughts = Thinking(pieces=("They want it done, ", "so this is ", "what I do."))
+    first = replace(plans[0], items=(thoughts, *plans[0].items))
+    cut = Cut(by=CutBy.LEAVE)
+    for name, title, turn in (
+        (
+            "uncut/thinking",
+            "Nothing is cut: the model thinks before it speaks",
+            Turn(says=ASK, plans=(first, *plans[1:])),
+        ),
+        (
+            "user-leaves/in-thinking",
+            "The user closes the tab while the model thinks",
+            Turn(says=ASK, plans=(replace(first, hold_at=1), *plans[1:]), cut=cut),
+        ),
+    ):
+        yield AppCase(id=name, title=title, turns=(turn, next_turn()), needs=frozenset({Need.THOUGHTS}))
 
 
 def _another_answer() -> AppCase:
