@@ -87,3 +87,19 @@ def test_the_command_line_names_the_promise(
     assert ended.value.code == 1
     assert "reconnect-not-kept" in told
     assert "GET the same URL with Last-Event-ID" in told
+
+
+def test_a_client_that_does_not_read_carriers_is_not_held_to_those_of_a_given_stream() -> None:
+    """Where they decide what the thread looks like, the case does not apply; else the contents are judged."""
+    told = ("carriers/odd-carriers", "carriers/time-of-an-interruption", "stream/facts-after-the-answer")
+    decided = ("carriers/agent-changes-at-its-own-time", "carriers/agent-changes-without-times")
+    results, finished = played(ContractClient(declares={**CLIENT, "carriers": False}), ids=(*told, *decided))
+    outcomes = {result.id: result.outcome for result in results}
+    assert outcomes == {**dict.fromkeys(told, Outcome.PASSED), **dict.fromkeys(decided, Outcome.NOT_APPLICABLE)}
+    reasons = {result.reason for result in results if result.outcome is Outcome.NOT_APPLICABLE}
+    assert reasons == {"its stream has carriers that decide, and the client does not read carriers"}
+    assert finished.passed
+    cited = {clause for result in results if result.id in told for clause in result.clauses}
+    assert {clause for clause in cited if clause.startswith("carrier.")} == {"carrier.not-recorded"}
+    results, _ = played(ContractClient(), ids=(*told, *decided))
+    assert {result.outcome for result in results} == {Outcome.PASSED}

@@ -13,15 +13,18 @@ from tpharness.findings import shorten
 from tpharness.protocol.versions import Version, version_names
 from tpharness.readings import Readings
 from tpharness.run.plan import Case, base_case
-from tpharness.run.play import Players
-from tpharness.scenario.records import CutAt, Scenario
+from tpharness.run.play import Players, remove_carried
+from tpharness.scenario.records import AgentRun, CutAt, Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget, SteppableClient, SteppableServer
+from tpharness.vsp.carrier import CARRIER
 
 __all__ = [
     "adapt_scenario",
     "are_steppable",
     "describe_target",
+    "expect_nothing_carried",
     "find_common_versions",
+    "leave_out_given_carriers",
     "narrow_sweep",
     "needs_carriers",
     "without_carrier_clauses",
@@ -67,6 +70,29 @@ def needs_carriers(case: Case, players: Players) -> bool:
     """Whether the case relies on carriers, and these players do not both support them."""
     runs = case.scenario.runs
     return case.scenario.carriers and not players.carriers and any(run.events is not None for _, run in runs)
+
+
+def leave_out_given_carriers(case: Case, players: Players) -> Case | None:
+    """Return the case without the carriers of the streams that it gives; None if there are none, or they are read."""
+    if players.client.capabilities.carriers:
+        return None
+    turns = tuple(_leave_out_carriers(turn) if isinstance(turn, AgentRun) else turn for turn in case.scenario.turns)
+    return None if turns == case.scenario.turns else replace(case, scenario=replace(case.scenario, turns=turns))
+
+
+def expect_nothing_carried(case: Case) -> Case:
+    """Return the case for a client that is sent carriers and reads none: it owes that it does not keep them."""
+    expect = case.scenario.expect
+    thread = {version: remove_carried(pinned) for version, pinned in expect.thread.items()}
+    cited = tuple(c for c in case.scenario.clauses if not c.startswith("carrier.") or c == "carrier.not-recorded")
+    return replace(case, scenario=replace(case.scenario, clauses=cited, expect=replace(expect, thread=thread)))
+
+
+def _leave_out_carriers(run: AgentRun) -> AgentRun:
+    if run.wire is None or run.wire.chunks is None:
+        return run
+    kept = tuple(chunk for chunk in run.wire.chunks if chunk.get("type") != CARRIER)
+    return replace(run, wire=replace(run.wire, chunks=kept))
 
 
 def without_carrier_clauses(case: Case) -> Case:

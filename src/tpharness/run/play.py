@@ -48,7 +48,7 @@ from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.trace.tape import current_tape
 from tpharness.vsp.frames import split_frames
 
-__all__ = ["Observer", "Played", "Players", "comparison_mode", "play"]
+__all__ = ["Observer", "Played", "Players", "comparison_mode", "play", "remove_carried"]
 
 _READ_SIZES = (1, 7)
 _MOST_READS = 10_000
@@ -249,7 +249,7 @@ def _split_by_carriers(case: Case, piece: Evidence, players: Players) -> list[Ev
     pinned = case.scenario.expect.thread.get(piece.version)
     if pinned is None or not case.scenario.carriers or players.carriers or piece.server is None:
         return [piece]
-    bare = _remove_carried(pinned)
+    bare = remove_carried(pinned)
     if bare == pinned:
         return [piece]
     expect = replace(case.scenario.expect, thread={piece.version: bare})
@@ -265,13 +265,14 @@ def _split_by_carriers(case: Case, piece: Evidence, players: Players) -> list[Ev
     return [replace(piece, expectation=expect), alone]
 
 
-def _remove_carried(value: Any) -> Any:
+def remove_carried(value: Any) -> Any:
+    """Return a part of a thread that a scenario expects, without what only a carrier can tell a client."""
     if isinstance(value, Mapping):
-        kept = {k: v if k in _DATA_FIELDS else _remove_carried(v) for k, v in value.items() if k not in _CARRIED_FIELDS}
+        kept = {k: v if k in _DATA_FIELDS else remove_carried(v) for k, v in value.items() if k not in _CARRIED_FIELDS}
         if kept.get("status") in FAILED_STATUSES and not isinstance(kept.get("content"), str):
             kept.pop("content", None)  # the stream has it as a text
         return kept
-    return [_remove_carried(v) for v in value] if isinstance(value, list | tuple) else value
+    return [remove_carried(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _broken_promises(*playings: _Playings) -> list[Finding]:

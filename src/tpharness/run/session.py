@@ -18,7 +18,13 @@ from typing import Any, Self, TypeVar
 from tpharness.checks import Evidence
 from tpharness.errors import TargetError
 from tpharness.protocol.versions import Version
-from tpharness.run.applicable import adapt_scenario, needs_carriers, without_carrier_clauses
+from tpharness.run.applicable import (
+    adapt_scenario,
+    expect_nothing_carried,
+    leave_out_given_carriers,
+    needs_carriers,
+    without_carrier_clauses,
+)
 from tpharness.run.fault_cases import FaultCase, find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
 from tpharness.run.judge import Outage, Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
@@ -195,6 +201,12 @@ class Session:
             if not await self._wire_suffices(case):
                 return case, "it needs carriers, and these two do not both have them"
             case = without_carrier_clauses(case)
+        bare = None if reason else leave_out_given_carriers(case, self.players)
+        if bare is not None:
+            unread = expect_nothing_carried(case)
+            if not await self._stream_suffices(unread, bare):
+                return case, "its stream has carriers that decide, and the client does not read carriers"
+            case = unread
         return case, reason
 
     async def play_case(self, case: Case, *, thorough: bool = False, observe: Observer | None = None) -> Result:
@@ -319,6 +331,18 @@ class Session:
         if await self._reference_passes(case, bare):
             return True
         return not await self._reference_passes(case, scenario)  # it expects what is not so, which carriers do not mend
+
+    async def _stream_suffices(self, case: Case, bare: Case) -> bool:
+        """Whether a client that does not read the carriers of a given stream and is right otherwise passes the case."""
+        both = Players(server=Reference(), client=Reference())
+        read = await play(case, both, thorough=False)
+        left = await play(bare, both, thorough=False)
+        pieces = [
+            replace(with_them, mode=Compare.CONTENT, client=replace(one, thread=other.thread, truth=one.thread))
+            for with_them, without in zip(read, left, strict=True)
+            if (one := with_them.client) is not None and (other := without.client) is not None
+        ]
+        return judge(case.id, pieces).outcome is Outcome.PASSED
 
     async def _reference_passes(self, case: Case, scenario: Scenario) -> bool:
         both = Players(server=Reference(), client=Reference())
