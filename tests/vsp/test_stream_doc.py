@@ -7,6 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tpharness import fold
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.resources import conformance_dir
 from tpharness.vsp.records import RECORDS, DataChunk, Done, UnknownChunk
@@ -60,6 +63,7 @@ def test_the_goldens_are_what_the_answers_say() -> None:
     event = turn("stream/unknown-chunk-type")["messages"][0]
     assert (event["event_type"], event["event_data"]["level"]) == ("vendor-thing", 3)
     assert [m["event_data"] for m in turn("sse/ping-events-and-odd-ids")["messages"]] == [1, 3, 4]
+    assert turn("sse/lines-that-are-no-data")["messages"][0]["parts"][0]["content"] == "Hello"
     assert [m["message_type"] for m in turn("events/sources")["messages"]] == ["response", "system"]
     assert [p["status"] for p in turn("tools/every-status")["messages"][1]["parts"]][2] == "validation_error"
     assert [len(m["parts"]) for m in turn("stream/input-refused-twice")["messages"]] == [1, 1]
@@ -74,3 +78,29 @@ def test_the_goldens_are_what_the_answers_say() -> None:
     assert [m["message_type"] for m in turn("carriers/odd-carriers")["messages"]] == ["response"]
     assert turn("carriers/not-recorded")["agent_id"] == "other"
     assert turn("carriers/agent-changes-at-its-own-time")["completed_at"] == "2025-01-20T10:00:04Z"
+
+
+@pytest.mark.parametrize(("name", "counts"), [("message", True), ("delta", True), ("Ping", True), ("ping", False)])
+def test_the_name_of_an_event_takes_a_chunk_away_only_where_the_document_says_so(name: str, counts: bool) -> None:
+    """Every name but `ping` is that of a chunk."""
+    assert "Only an event named `ping` is not a chunk." in DOC.read_text("utf-8")
+    stream = f'event: {name}\ndata: {{"type":"data-app-note","data":1}}\n\ndata: {{"type":"finish"}}\n\n'
+    (_, answer) = fold("Hi", stream.encode()).thread["turns"]
+    assert [message["event_type"] for message in answer["messages"]] == (["data-app-note"] if counts else [])
+
+
+@pytest.mark.parametrize(
+    ("reason", "counts"), [("stop", True), ("error", False), ("interrupted", False), ("content-filter", False)]
+)
+def test_a_finish_after_an_error_completes_the_turn_as_the_document_says(reason: str, counts: bool) -> None:
+    """The reasons that it names leave the turn as it was at the error."""
+    (line,) = re.findall(
+        r"completes the turn: one with any other reason than ([^(]*) \(R26, R27\)", DOC.read_text("utf-8")
+    )
+    assert (f"`{reason}`" in line) is not counts
+    chunks = [{"type": "error", "errorText": "slow"}, {"type": "data-app-note", "data": 1}]
+    chunks.append({"type": "finish", "finishReason": reason})
+    stream = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    (_, answer) = fold("Hi", stream.encode()).thread["turns"]
+    assert answer["completion_status"] == ("complete" if counts else "interrupted")
+    assert ("data-app-note" in [message["event_type"] for message in answer["messages"]]) is counts
