@@ -78,3 +78,37 @@ def test_replies_at_other_times_are_recognised_by_what_they_say() -> None:
     """A reply that comes later on one side differs in its time only, the missing one is missing."""
     found = diff(replies("A", "B", "C"), replies("A", "C", second=1))
     assert [d.pointer for d in found] == ["/turns/0/messages/1", "/turns/0/messages/2/timestamp"]
+
+
+def called_then_said(order: str, status: str = "complete") -> dict[str, Any]:
+    """Return a thread of one turn with a call, its return and an answer, in the order of their initials."""
+    parts = {
+        "c": ("response", {"part_kind": "tool-call", "tool_name": "look", "tool_call_id": "c1", "args": {}}),
+        "r": ("request", {"part_kind": "tool-return", "tool_name": "look", "tool_call_id": "c1", "content": 1}),
+        "t": ("response", {"part_kind": "text", "content": "One."}),
+    }
+    messages = [
+        {"message_type": kind, "timestamp": f"2025-01-20T10:00:0{n}Z", "agent_id": "a", "parts": [part]}
+        for n, (kind, part) in enumerate(parts[initial] for initial in order)
+    ]
+    turn = {"turn_type": "agent", "agent_id": "a", "completion_status": status, "messages": messages}
+    return {"version": "0.0.4", "turns": [turn]}
+
+
+@pytest.mark.parametrize("mode", ["exact", "content"])
+def test_a_message_at_another_place_is_one_difference_that_the_order_in_time_decides(mode: str) -> None:
+    """It is not missing on one side and surplus on the other."""
+    found = diff(called_then_said("crt"), called_then_said("ctr"), names=("server", "client"), mode=mode)
+    (moved,) = [one for one in found if not one.pointer.endswith("/timestamp")]
+    assert "stands at another place: " in moved.text
+    assert {"1 on the server side, 2 on the client side", "2 on the server side, 1 on the client side"} & {
+        moved.text.partition("another place: ")[2]
+    }
+    assert moved.rulings == ("R25",)
+
+
+@pytest.mark.parametrize(("status", "rulings"), [("complete", ("R40",)), ("interrupted", ("R20",))])
+def test_what_a_cut_drops_decides_only_where_a_turn_was_cut(status: str, rulings: tuple[str, ...]) -> None:
+    """An answer that a complete turn lacks was not dropped."""
+    (lacking,) = diff(called_then_said("crt", status), called_then_said("cr", status))
+    assert lacking.rulings == rulings

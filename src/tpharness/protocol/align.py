@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any
 
-__all__ = ["align"]
+__all__ = ["Pair", "align"]
 
 _MOST_STEPS = 1_000_000
 """A search that would take more steps is skipped; this happens with many items that only their kind distinguishes."""

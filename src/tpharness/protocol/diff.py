@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.findings import shorten, shorten_both, tell_apart
-from tpharness.protocol.align import align
+from tpharness.protocol.align import Pair, align
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import content_form, refuse_unknown_mode
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
@@ -74,22 +74,32 @@ class _Diff:
         compare: Any,
         key: Any,
         cites: str,
+        cut: bool = True,
     ) -> Iterator[ThreadDifference]:
-        """Compare two lists, aligned so that one missing item is reported once."""
-        for i, j in align(one, other, (_fingerprint, _timeless, key)):
+        """Compare two lists, aligned so that one missing item is reported once, and one at another place once.
+
+        `cut` says that a turn that they stand in, or may be, was interrupted.
+        """
+        pairs = list(align(one, other, (_fingerprint, _timeless, key)))
+        moved = _find_moved(one, other, pairs)
+        for i, j in pairs:
             if i is not None and j is not None:
                 yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
+            elif i is not None and i in moved:
+                there = f"{i} on the {self.a} side, {moved[i]} on the {self.b} side"
+                named = f"{prefix}{_describe(one[i], i)} stands at another place: {there}"
+                symptom = f"{_sort(one[i])} stands at another place"
+                yield ThreadDifference(pointer=f"{pointer}/{i}", text=named, cites=cites, symptom=symptom)
             elif i is not None:
-                yield self._alone(one[i], i, self.a, f"{pointer}/{i}", prefix, cites)
-            elif j is not None:
-                yield self._alone(other[j], j, self.b, f"{pointer}/{j}", prefix, cites)
+                yield self._alone(one[i], i, self.a, f"{pointer}/{i}", prefix, _why(one[i], cut=cut) or cites)
+            elif j is not None and j not in moved.values():
+                yield self._alone(other[j], j, self.b, f"{pointer}/{j}", prefix, _why(other[j], cut=cut) or cites)
 
     def _alone(self, item: Any, index: int, side: str, pointer: str, prefix: str, cites: str) -> ThreadDifference:
         text = f"is only on the {side} side"
         named = f"{prefix}{_describe(item, index)} {text}"
-        symptom = f"{_sort(item)} {text}"
         return ThreadDifference(
-            pointer=pointer, text=named, cites=_why(item) or cites, symptom=symptom, values={side: item}
+            pointer=pointer, text=named, cites=cites, symptom=f"{_sort(item)} {text}", values={side: item}
         )
 
     def _at(self, pointer: str, text: str, cites: str, how: str, one: Any, other: Any) -> ThreadDifference:
@@ -103,11 +113,12 @@ class _Diff:
             yield from self._value(pointer, where, one, other, "")
             return
         yield from self._fields(one, other, pointer, where, skip=("messages", "parts"))
+        cut = "interrupted" in (one.get("completion_status"), other.get("completion_status"))
         for name, key in (("messages", _message_key), ("parts", _part_key)):
             if name in one or name in other:
                 compare = self._message if name == "messages" else self._part
                 lists = one.get(name) or [], other.get(name) or []
-                yield from self._sequence(*lists, f"{pointer}/{name}", f"{where}, ", compare, key, "R25")
+                yield from self._sequence(*lists, f"{pointer}/{name}", f"{where}, ", compare, key, "R25", cut=cut)
 
     def _message(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
         where = f"{prefix}{_describe(one, index)}"
@@ -187,27 +198,41 @@ _FIELD_CITES = {
 }
 
 
-def _why(item: Any) -> str:
-    """Return the rulings that usually decide whether this item is kept."""
+def _why(item: Any, *, cut: bool = True) -> str:
+    """Return the rulings that usually decide whether this item is there; `cut` says that its turn was interrupted."""
     if not isinstance(item, Mapping):
         return ""
     if item.get("message_type") == "system":
         return "R25"
     kinds = [p.get("part_kind") for p in item.get("parts") or () if isinstance(p, Mapping)]
     if item.get("message_type") == "response":
+        if not cut:
+            return "R40"
         return "R20, R21" if "tool-call" in kinds else "R20"
     if item.get("message_type") == "request":
-        return "R23"
+        if "user-prompt" in kinds:
+            return "R9, R44"
+        return "R23" if cut else "R22"
     if item.get("turn_type") == "user":
         return "R9"
     if item.get("turn_type") == "agent":
         # What it holds decides; R24 leaves out an interrupted turn that holds nothing.
-        held = next((why for message in item.get("messages") or () if (why := _why(message))), "")
-        left_out = "R24" if item.get("completion_status") == "interrupted" else ""
-        return ", ".join(filter(None, (held, left_out)))
+        cut = item.get("completion_status") == "interrupted"
+        held = next((why for message in item.get("messages") or () if (why := _why(message, cut=cut))), "")
+        return ", ".join(filter(None, (held, "R24" if cut else "R45")))
     return {"tool-return": "R21, R22", "tool-call": "R10"}.get(
         str(item.get("part_kind")), "R10" if "part_kind" in item else ""
     )
+
+
+def _find_moved(one: Sequence[Any], other: Sequence[Any], pairs: Sequence[Pair]) -> dict[int, int]:
+    """Return which items without a counterpart at their place have it at another one: the index of each there."""
+    places: dict[str, list[int]] = {}
+    for i, j in pairs:
+        if i is None and j is not None:
+            places.setdefault(_timeless(other[j]), []).append(j)
+    alone = [i for i, j in pairs if j is None and i is not None] if places else []
+    return {i: found.pop(0) for i in alone if (found := places.get(_timeless(one[i])))}
 
 
 def held_words(item: Any) -> str:
