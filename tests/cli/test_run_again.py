@@ -14,6 +14,8 @@ import pytest
 from tests.cli.conftest import Call
 
 from tpharness.resources import scenarios_dir, schema_path
+from tpharness.run import Outcome, Result, RunOptions
+from tpharness.run.last_failed import LastFailed
 from tpharness.run.select import select_scenarios
 
 CHANGED = "python:tests.run.test_truth:Changed"
@@ -103,6 +105,20 @@ def test_without_a_failure_everything_is_played_and_nothing_is_written(call: Cal
     none = call("run", "sse/line-ends", "--lf", "--server", CHANGED)
     assert none.code == 2
     assert "nothing that was named failed last" in none.err
+
+
+def test_a_command_in_another_folder_is_another_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`stdio:python client.py` of one project has not failed because that of another has; an address is the same."""
+    command = "stdio:python client.py"
+    for folder, told in (("mine", True), ("mine", False), ("yours", True)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
+        memory = LastFailed.of(RunOptions(client=command))
+        assert (memory.read() == frozenset()) is told, folder
+        memory.update([Result(id="sse/line-ends", outcome=Outcome.FAILED)])
+    here = LastFailed.of(RunOptions(server="http://127.0.0.1:8765"))
+    monkeypatch.chdir(tmp_path / "mine")
+    assert LastFailed.of(RunOptions(server="http://127.0.0.1:8765")) == here
 
 
 def test_a_failure_with_a_fault_is_played_with_it_again(call: Call, tmp_path: Path, state: Path) -> None:

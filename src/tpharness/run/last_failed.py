@@ -1,8 +1,9 @@
 """What failed when the same targets played last, for `--lf`.
 
 Kept in the user's folder for state (`$XDG_STATE_HOME/tpharness/last-failed`, or `~/.local/state`), never in a checkout:
-one small file for each combination of targets and folders of scenarios. A run does not fail because it cannot be read
-or written. Secrets of addresses are left out.
+one small file for each combination of targets and folders of scenarios, and of the folder in which a target is started,
+since `stdio:node client.mjs` is another client elsewhere. A run does not fail because it cannot be read or written.
+Secrets of addresses are left out.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ def played_part(case: str) -> str:
     return f"{base.partition('@')[0]}{fault}{name}"
 
 
+_STARTED_HERE = ("stdio:", "python:")
+"""Targets whose names say something only together with the folder that they are started in."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastFailed:
     """The file of one combination of targets and scenarios."""
@@ -40,7 +45,9 @@ class LastFailed:
         """Return the file for these options."""
         named = [without_credentials(options.server), without_credentials(options.client), options.history]
         roots = sorted(str(root.resolve()) for root in options.roots)
-        key = hashlib.sha256(json.dumps([named, roots]).encode()).hexdigest()[:24]
+        started = any(one.startswith(_STARTED_HERE) for one in (options.server, options.client))
+        here = [str(Path.cwd())] if started else []
+        key = hashlib.sha256(json.dumps([named, roots, *here]).encode()).hexdigest()[:24]
         return cls(path=_state_folder() / "tpharness" / "last-failed" / f"{key}.json")
 
     def read(self) -> frozenset[str]:
