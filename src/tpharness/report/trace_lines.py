@@ -6,13 +6,14 @@ terminal: who prints them does so.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.clauses import clause_texts, load_rulings
 from tpharness.errors import TpharnessError
-from tpharness.findings import shorten
+from tpharness.findings import Place, shorten
 from tpharness.printable import counted
 from tpharness.protocol.diff import diff
 from tpharness.report.trace_app_lines import app_lines
@@ -58,6 +59,7 @@ def _application_lines(case: TracedCase) -> Iterator[Line]:
     yield from app_lines(case)
 
 
+_PLACE = frozenset(one.name for one in dataclasses.fields(Place))
 _GREEN = ("passed", "expected", "no-part", "not-applicable")
 
 
@@ -88,6 +90,9 @@ def parting_lines(case: TracedCase, parting: Parting) -> list[Line]:
 
 def _finding_lines(finding: Mapping[str, Any]) -> Iterator[Line]:
     yield "red", f"  {finding['code']}: {finding['message']}"
+    place = {name: value for name, value in (finding.get("place") or {}).items() if name in _PLACE and name != "case"}
+    if place:
+        yield "", f"    at        {Place(**place)}"
     for word in ("got", "expected"):
         if word in finding:
             yield "", f"    {word:<10}{finding[word]}"
