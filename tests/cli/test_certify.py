@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from tests.cli.conftest import Call
 
+from tpharness.certificate import claim_lines
 from tpharness.cli.certify import certify
 from tpharness.cli.options import Exit
 from tpharness.resources import conformance_dir, schema_path
@@ -150,6 +151,18 @@ def test_counts_are_those_of_the_reports(made: Path) -> None:
     assert predicate["playings"][0]["clauses"][clause]["passed"] == wanted > 0
     assert predicate["playings"][0]["counts"] == {"passed": sum(r["cases"] for r in results)}
     assert predicate["claims"] == [{"profile": n, "status": "conforms", "why": ""} for n in ("carriers", "history")]
+
+
+def test_a_claim_is_told_with_the_number_of_its_cases(made: Path) -> None:
+    """Who reads that a target conforms sees how much of the profile could be judged at all."""
+    predicate = statement_of(made)["predicate"]
+    (playing,) = predicate["playings"]
+    passed = playing["profiles"]["history"]["passed"]
+    assert claim_lines(predicate)[1] == f"  history        conforms: {passed} cases passed"
+    playing["profiles"]["history"] |= {"passed": 1, "not_judged": 122}
+    assert claim_lines(predicate)[1] == "  history        conforms: 1 case passed, 122 cases not judged"
+    predicate["claims"][1] |= {"status": "fails", "why": "2 of 3 cases failed"}
+    assert claim_lines(predicate)[1] == "  history        fails: 2 of 3 cases failed"
 
 
 def test_what_stands_beside_it_is_for_people(made: Path) -> None:

@@ -5,7 +5,7 @@ from tpharness.certificate.envelope import has_valid_signature, load_private_key
 from tpharness.certificate.plan import plan_playing
 from tpharness.certificate.requirements import load_requirements, new_since
 from tpharness.certificate.statement import Playing, describe_side, make_statement
-from tpharness.certificate.summary import badge_endpoint, badge_svg, certificate_markdown, verdict_line
+from tpharness.certificate.summary import badge_endpoint, badge_svg, certificate_markdown, claim_lines, verdict_line
 from tpharness.certificate.verify import compare_replay, find_refusals, read_statement
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "badge_endpoint",
     "badge_svg",
     "certificate_markdown",
+    "claim_lines",
     "compare_replay",
     "describe_side",
     "find_refusals",

@@ -13,10 +13,10 @@ from typing import Any
 
 from tpharness.certificate.claims import CONFORMS
 from tpharness.findings import shorten
-from tpharness.printable import make_printable
+from tpharness.printable import counted, make_printable
 from tpharness.profiles import load_profiles
 
-__all__ = ["badge_endpoint", "badge_svg", "certificate_markdown", "verdict_line"]
+__all__ = ["badge_endpoint", "badge_svg", "certificate_markdown", "claim_lines", "verdict_line"]
 
 _COLOURS = {"brightgreen": "#3a7d0a", "yellow": "#8a6500", "red": "#b3261e"}
 """Shields.io's names, and for our own badge a tone of each on which white text has a contrast of at least 4.5."""
@@ -87,6 +87,18 @@ def certificate_markdown(predicate: Mapping[str, Any]) -> str:
     lines += _named("Not the same verdict in every order", unstable)
     lines += ["", f"Suite: tpharness {_escape(suite['version'])}, SHA-256 `{suite['digest']}`."]
     return "\n".join(lines) + "\n"
+
+
+def claim_lines(predicate: Mapping[str, Any]) -> list[str]:
+    """Return a line for each claim: the verdict, and why; where a target conforms, in how many cases of how many."""
+    lines = []
+    for claim in predicate["claims"]:
+        rows = [playing["profiles"].get(claim["profile"], {}) for playing in predicate["playings"]]
+        passed, rest = (sum(row.get(key, 0) for row in rows) for key in ("passed", "not_judged"))
+        unjudged = f", {counted(rest, 'case')} not judged" if rest else ""
+        why = claim["why"] or (f"{counted(passed, 'case')} passed{unjudged}" if claim["status"] == CONFORMS else "")
+        lines.append(f"  {claim['profile']:<14} {claim['status']}{': ' if why else ''}{why}")
+    return lines
 
 
 def _requirements(wanted: Mapping[str, Any]) -> str:

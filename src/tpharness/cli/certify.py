@@ -17,6 +17,7 @@ from tpharness.certificate import (
     badge_endpoint,
     badge_svg,
     certificate_markdown,
+    claim_lines,
     describe_side,
     load_private_key,
     make_statement,
@@ -99,9 +100,7 @@ def certify(
         write_atomically(str(output / name), text)
     for name in (name for playing in playings for name in playing.traces):
         say(f"what failed is in a trace: {shlex.join(['tpharness', 'show', str(output / name)])}")
-    for claim in predicate["claims"]:
-        say(f"  {claim['profile']:<14} {claim['status']}{': ' if claim['why'] else ''}{claim['why']}")
-    for line in new_since(predicate["requirements"]):
+    for line in (*claim_lines(predicate), *new_since(predicate["requirements"])):
         say(line)
     say(f"{verdict_line(predicate)}, {'signed' if signer else 'not signed'}: {output / 'certificate.json'}")
     raise Exit(0 if any(claim["status"] == CONFORMS for claim in predicate["claims"]) else 1)
