@@ -204,3 +204,4 @@ def test_a_scenario_is_not_a_stream(call: Any, tmp_path: Path) -> None:
     done = call("fold", str(file))
     assert (done.code, done.out) == (2, "")
     assert f"{file} is a scenario, not a recorded stream\n  `tpharness view {file}` shows" in done.err
+    assert "No such file or directory" in call("fold", str(tmp_path / "none.yaml")).err

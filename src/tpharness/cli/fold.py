@@ -42,12 +42,12 @@ def fold(
         raise UsageError("--agent takes the id of an agent, which is not empty")
     at = _time("--at", at)
     cut = _cut(interrupt)
+    data = read_bytes(file)
     if Path(file).suffix in SUFFIXES:
         raise UsageError(
             f"{file} is a scenario, not a recorded stream",
             hint=f"`tpharness view {shlex.quote(file)}` shows its stream and threads",
         )
-    data = read_bytes(file)
     folded = fold_events if sort_of(file, data) == "events" else fold_stream
     journal, findings = folded(data, file, after, cut, agent, at)
     print_json(render(journal, wanted, f"fold:{Path(file).name}", at))
