@@ -129,6 +129,25 @@ def test_a_command_as_a_target_is_told_how_it_is_written(call: Any) -> None:
     assert "write 'stdio:node my_target.mjs' for a program" in told
 
 
+def test_an_address_as_a_target_is_told_how_it_is_written(call: Any) -> None:
+    """A host and a port are what people copy from the first line of a server."""
+    told = call("run", "basics", "--server", "127.0.0.1:8765").err
+    assert "there is no target '127.0.0.1:8765'\n  write http://127.0.0.1:8765 for an address" in told
+    assert "write http://localhost:80/base for an address" in call("run", "--client", "localhost:80/base").err
+    assert "targets are reference" in call("run", "--client", "nobody:here").err
+
+
+def test_a_command_without_quotes_is_recognised(call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its second word is taken for an id, and if it names a file, for a folder of scenarios."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.mjs").touch()
+    for word in ("gone.mjs", "there.mjs"):
+        told = call("run", "basics", "--client", "stdio:node", word).err
+        assert f"no built-in scenario is called '{word}'" in told
+        assert 'a command with blanks is quoted: --client "stdio:node …"' in told
+    assert "quoted" not in call("run", "basicz", "--client", "stdio:./client").err
+
+
 def test_check_reads_server_events(call: Any, tmp_path: Path) -> None:
     """A line that is not an event is a finding with its place."""
     file = tmp_path / "run.jsonl"

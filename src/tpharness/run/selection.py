@@ -23,9 +23,21 @@ from tpharness.scenario_files import read_clauses
 __all__ = ["choose_citing", "choose_scenarios", "strike"]
 
 
+def _select_named(options: RunOptions) -> list[SelectedScenario]:
+    """Return the scenarios that the ids name. A command without quotes leaves its words among the ids."""
+    try:
+        return select_scenarios(options.ids, options.roots or (scenarios_dir(),))
+    except UsageError as error:
+        for name, target in (("server", options.server), ("client", options.client)):
+            if target.startswith("stdio:") and " " not in target and any("." in word for word in options.ids):
+                hint = f'{error.hint}; a command with blanks is quoted: --{name} "{target} …"'
+                raise UsageError(str(error), hint=hint) from None
+        raise
+
+
 def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
     """Return the scenarios that the options select, each once, in the order of the options."""
-    selected = select_scenarios(options.ids, options.roots or (scenarios_dir(),))
+    selected = _select_named(options)
     if options.profiles:
         named = options.profiles
         selected = [one for one in selected if _find_faults(one, named) or _belongs(one, named)]

@@ -5,6 +5,7 @@ The module of a target is imported when it is named, so a run without a network 
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from pkgutil import resolve_name
@@ -67,6 +68,8 @@ def _resolve(spec: str, needs: tuple[str, ...], role: str, patience: Patience | 
         return _python(spec, rest, needs, role)
     if len(spec.split()) > 1:  # nothing but a command has blanks in it
         raise UsageError(f"there is no target {spec!r}", hint=f"write {shlex.quote(f'stdio:{spec}')} for a program")
+    if re.fullmatch(r"[\w.-]+:\d{1,5}(/.*)?", spec):
+        raise UsageError(f"there is no target {spec!r}", hint=f"write http://{spec} for an address")
     hint = did_you_mean(spec, TARGETS, f"targets are {', '.join(TARGETS)}")
     raise UsageError(f"there is no target {spec!r}", hint=hint)
 
