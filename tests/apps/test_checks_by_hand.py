@@ -297,11 +297,12 @@ NEXT, LAST = message("user", "(2) And?"), message("assistant", "That is all.")
             ["view-differs"],
         ),
         ([USER, message("assistant", "Let me see.", {**PART, "output": '"booked"'}, "It is done."), NEXT, LAST], []),
+        ([USER, message("assistant", "Let me see.", {**PART, "output": "paid"}, "It is done."), NEXT, LAST], []),
         ([{"role": "user", "content": "(1) Do it."}], ["view-unreadable"]),
     ],
 )
 def test_the_view_has_what_was_on_the_screen_as_it_was(view: list[Any], codes: list[str]) -> None:
-    """In the order of the screen, or the newest first; a result is the same value, or its JSON text."""
+    """In the order of the screen, or the newest first; a result is not empty, and another value may have come later."""
     seen = evidence(*WHOLE)
     first, second = seen.turns
     fetched = Fetched(status=200, text="", value=view)
@@ -311,6 +312,18 @@ def test_the_view_has_what_was_on_the_screen_as_it_was(view: list[Any], codes: l
     meanwhile = replace(seen, turns=(replace(first, cut=cut), turns[1]))
     moved = codes == ["view-differs"] and len(view) == 4 and ANSWER in view
     assert found("same-view", meanwhile) == ([] if moved else codes)
+
+
+def test_the_view_gives_each_call_its_own_result() -> None:
+    """Two results that change places are those of other calls."""
+    parts = [{**PART, "toolCallId": name, "output": output} for name, output in (("c1", "one"), ("c2", "two"))]
+    swapped = [{**part, "output": output} for part, output in zip(parts, ("two", "one"), strict=True)]
+    seen = evidence(*WHOLE)
+    first, second = seen.turns
+    for shown, codes in ((parts, []), (swapped, ["view-differs"])):
+        view = Fetched(status=200, text="", value=[USER, message("assistant", *shown)])
+        turns = (first, replace(second, screen=(USER, message("assistant", *parts)), view=view))
+        assert found("same-view", replace(seen, turns=turns)) == codes
 
 
 TAKEN_UP = ReplySeen(types=("start", "text-start", "text-delta", "text-end", "finish", "[DONE]"))

@@ -19,6 +19,7 @@ from tpharness.apps.cases.case import Cut, CutBy
 from tpharness.apps.evidence import CutSeen, ReplySeen
 from tpharness.apps.provider import Plan, Told
 from tpharness.findings import Level
+from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result
 
 
@@ -232,3 +233,19 @@ def test_another_answer_is_to_the_same_message() -> None:
         assert codes([result]) == wanted
     (result,) = play(Regenerates(), "regenerate")
     assert (result.outcome, "regenerate = true" in result.reason) == (Outcome.NOT_APPLICABLE, True)
+
+
+def test_a_character_that_the_model_sends_in_two_halves_may_be_told_as_one() -> None:
+    """As Python's JSON reader and writer make it (R43)."""
+    results = play(ChatApp(), "sse/surrogates-split-by-the-model", options={"scenarios": (scenarios_dir(),)})
+    assert codes(results) == set()
+    assert [result.outcome for result in results] == [Outcome.PASSED]
+
+
+def test_tools_that_run_one_after_the_other_are_waited_for() -> None:
+    """The run goes on when the last of four has ended, long after its user has left."""
+    app = ChatApp(Defect.RUNS_ON)
+    options = {"scenarios": (scenarios_dir(),)}
+    (result,) = play(app, "tools/every-status", options=options, on_disconnect="continue")
+    assert codes([result]) == set()
+    assert "more request" in result.reason

@@ -341,12 +341,14 @@ class Player:
     def _tool_wait(self, stage: Stage, later: str) -> float:
         """Return how long a next request may take: long where a tool of a run's last answer may still run.
 
-        The end of the stream does not end a tool: one that a stop button leaves running has its effect later.
+        The end of the stream does not end a tool: one that a stop button leaves running has its effect later. The tools
+        of several calls may run one after the other.
         """
         last = [Asked.of(run[-1], 1) for run in self._by_turn(stage, later) if run]
-        if any(args_of(call) is not None for asked in last for call in asked.called):
+        calls = max((sum(args_of(call) is not None for call in asked.called) for asked in last), default=0)
+        if calls:
             seconds = self.tool_seconds if self.tool_seconds is not None else self._config.stop_within
-            return 4 * _SETTLE + 2 * seconds
+            return 4 * _SETTLE + (calls + 1) * seconds
         read = bool(stage.client.replies) and stage.client.replies[-1].end is End.ENDED
         left = bool(last) and last[-1].outcome is Outcome.DISCONNECTED
         return _SETTLE_READ if read or left else _SETTLE

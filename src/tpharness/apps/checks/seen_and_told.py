@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.truth import same_result, unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_outputs, shown_text
+from tpharness.facts import join_surrogates
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]
@@ -45,7 +46,7 @@ def _told_otherwise(turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
 
 def _letters(text: str) -> str:
     """Return a text without any space: parts are joined with and without."""
-    return "".join(text.split())
+    return "".join(join_surrogates(text).split())
 
 
 CHECK = AppCheck(

@@ -9,6 +9,7 @@ from typing import Any
 
 from tpharness.apps.evidence import Asked
 from tpharness.apps.provider import Call, ToldCall
+from tpharness.facts import join_surrogates
 
 __all__ = ["args_of", "calls_made", "is_part_of", "normal", "same_output", "same_result", "told_twice", "unsaid"]
 
@@ -16,8 +17,11 @@ _SPACE = re.compile(r"\s+")
 
 
 def normal(text: str) -> str:
-    """Return a text without differences of space, which frameworks add and take away between parts."""
-    return _SPACE.sub(" ", text).strip()
+    """Return a text without differences of space, which frameworks add and take away between parts.
+
+    A character that the model has sent in two halves is one (R43).
+    """
+    return _SPACE.sub(" ", join_surrogates(text)).strip()
 
 
 def unsaid(told: str, said: Sequence[str]) -> str:

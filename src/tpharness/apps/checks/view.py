@@ -72,10 +72,16 @@ def _gone(screen: Sequence[Message], messages: Sequence[Message]) -> Iterator[tu
 
 
 def _changed_results(screen: Sequence[Message], messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
-    """Yield results that are other values than on the screen; an object and its JSON text are the same."""
-    now = shown_outputs(messages)
-    for call_id, output in shown_outputs(screen).items():
-        if call_id in now and not same_output(output, now[call_id]):
+    """Yield results that are empty, or that another call had on the screen; an object and its JSON text are the same.
+
+    Another value may be what the tool returned later, in place of a word that it was interrupted.
+    """
+    shown, now = shown_outputs(screen), shown_outputs(messages)
+    for call_id, output in shown.items():
+        if call_id not in now or same_output(output, now[call_id]):
+            continue
+        others = any(same_output(other, now[call_id]) for other in shown.values())
+        if others or now[call_id] in (None, ""):
             yield f"the result {now[call_id]!r}", f"the result of {call_id} as on the screen: {output!r}"
 
 
