@@ -98,10 +98,6 @@ def sources_once(field: str) -> Turns:
     return changed
 
 
-def counts(change: Callable[[Json], Json]) -> Turns:
-    return messages(lambda one: {**one, "usage": change(one["usage"])} if one.get("usage") else one)
-
-
 _OLD = (
     ("signatures", "signatures", "part.thinking-signature", parts(without("signature"))),
     ("ids-of-thoughts", "ids of thoughts", "part.id-is-providers", parts(without("thinking_id"))),
@@ -152,20 +148,5 @@ DEFECTS = (
             of_client(sources_once(field)),
         )
         for name, field in (("id", "source_id"),)
-    ),
-    *(
-        defect(f"usage-{name}", "both", sentence, "usage.sums R17", on_document(change))
-        for name, sentence, change in (
-            (
-                "completed-by-a-total",
-                "A response gets a total of its tokens.",
-                counts(lambda usage: {"total_tokens": sum(usage.values()), **usage}),
-            ),
-            (
-                "of-known-names-alone",
-                "Counts of tokens of other kinds than input and output are left out.",
-                counts(lambda usage: {k: v for k, v in usage.items() if k in ("input_tokens", "output_tokens")}),
-            ),
-        )
     ),
 )

@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
 from tests.seeded_defects.leaks import metadata
 from tests.seeded_defects.looks import keys, numbers, on_both, storing, texts, without
 from tests.seeded_defects.repeats import on_document
-from tests.seeded_defects.seeding import defect, on_chunk
+from tests.seeded_defects.seeding import defect
 from tests.seeded_defects.values import on_part, on_response
-
-from tpharness.vsp import records as c
 
 __all__ = ["DEFECTS"]
 
@@ -20,7 +17,6 @@ _CLAUSES = {
     "args": "tool.args-parsed",
     "result": "stream.tool-output tool.status-success",
     "event": "event.app-tier",
-    "thinking": "stream.reasoning",
 }
 
 
@@ -170,17 +166,8 @@ DEFECTS = (
             _CLAUSES[place],
             on_both(storing(texts(lambda text, most=most: text[:most]), place)),
         )
-        for place in (*_PLACES, "thinking")
+        for place in _PLACES
         for most in _LONGEST
-    ),
-    defect(
-        "delta-of-16-kilobytes-cut",
-        "client",
-        "A delta of a thought is cut after 16,384 characters.",
-        "stream.reasoning",
-        on_chunk(
-            lambda was: lambda self, chunk: was(self, replace(chunk, delta=chunk.delta[:16384])), c.ReasoningDeltaChunk
-        ),
     ),
     *(
         defect(
