@@ -120,7 +120,8 @@ def test_a_table_starts_a_program_of_a_folder_on_the_loopback_interface(name: st
     assert table.get("on_disconnect", "stop") in {"stop", "continue"}
     assert all(ROUTE.fullmatch(table[key]) for key in ("stop", "thread", "resume") if key in table)
     assert table["cwd"] == f"runs/{name}"  # two applications never count each other's effects
-    assert table["tools"] == {"allow": ["book_hotel"], "args": {"book_hotel": {"city": "Paris", "nights": 2}}}
+    calls = [{"city": "Paris", "nights": 2}, {"city": "Rome", "nights": 3}]  # other arguments for a second call at once
+    assert table["tools"] == {"allow": ["book_hotel"], "args": {"book_hotel": calls}}
     assert table["effects"] == "ledger" or "effects.txt" in table["effects"]
     assert table["env"]["MODEL_API"] in {"chat", "responses", "anthropic", "gemini"}
 
