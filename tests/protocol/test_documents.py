@@ -300,11 +300,12 @@ def test_diff_says_turn_message_part_and_character() -> None:
 
 
 def test_diff_tells_a_missing_message_once() -> None:
-    """A message that one side lacks is one difference, with the ruling that decides."""
-    found = diff(thread(*CYCLE, message("response", 4, text("x"))), thread(message("response", 4, text("x"))))
-    assert len(found) == 2
-    assert "R21" in found[0].cites
-    assert "R23" in found[1].cites
+    """A message that one side lacks is one difference, with the ruling that decides: R21 and R23 are about cuts."""
+    one, other = thread(*CYCLE, message("response", 4, text("x"))), thread(message("response", 4, text("x")))
+    assert [found.cites for found in diff(one, other)] == ["R40", "R22"]
+    for each in (one, other):
+        each["turns"][1]["completion_status"] = "interrupted"
+    assert [found.cites for found in diff(one, other)] == ["R20, R21", "R23"]
 
 
 def test_upgrade_then_downgrade_is_the_identity() -> None:

@@ -150,8 +150,8 @@ class _Chat:
                 self._calls[made["toolCallId"]] = made
                 yield made
             case "builtin-tool-return":
-                output = {"state": "output-available", "output": fields.get("content")}
-                self._calls.get(fields["tool_call_id"], {}).update(output)
+                call = self._calls.get(fields["tool_call_id"], {})
+                _answer(call, state="output-available", output=fields.get("content"))
             case "file":
                 yield file_part(fields["content"])
 
@@ -165,9 +165,17 @@ class _Chat:
         fields = entry.fields
         content = fields["content_ref"] if fields.get("content_ref") else fields.get("content")
         if entry.kind == "tool-return" and fields.get("status") == "success":
-            call.update(state="output-available", output=content)
+            _answer(call, state="output-available", output=content)
         else:
-            call.update(state="output-error", errorText=content if isinstance(content, str) else compact_json(content))
+            told = content if isinstance(content, str) else compact_json(content)
+            _answer(call, state="output-error", errorText=told)
+
+
+def _answer(call: dict[str, Any], **answer: Any) -> None:
+    """Let an answer take the place of the one that the call had, such as that its arguments were refused."""
+    for name in ("output", "errorText"):
+        call.pop(name, None)
+    call.update(answer)
 
 
 def _steering(prompts: Sequence[Mapping[str, Any]], place: int) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.histories.exchange.to_ui_messages import signature_of
+from tpharness.histories.web_address import href
 
 __all__ = ["messages_of_model", "model_messages"]
 
@@ -62,7 +63,8 @@ def _said(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _content(part: Mapping[str, Any]) -> dict[str, Any]:
     options = {"providerOptions": part["providerMetadata"]} if part.get("providerMetadata") else {}
     if part["type"] == "file":
-        return {"type": "file", "mediaType": part["mediaType"], "data": {"type": "url", "url": part["url"]}, **options}
+        data = {"type": "url", "url": href(part["url"])}
+        return {"type": "file", "mediaType": part["mediaType"], "data": data, **options}
     return {"type": part["type"], "text": part["text"], **options}
 
 
