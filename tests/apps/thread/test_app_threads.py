@@ -60,6 +60,13 @@ def codes(results: list[Result]) -> set[str]:
 # ------------------------------------------------------------------------------------------------ right threads
 
 
+NOT_ASKED_FOR = {
+    *("approval/denied", "approval/never-answered", "approval/one-of-two"),
+    *("regenerate/in-text", "uncut/thinking", "user-leaves/in-thinking"),
+}
+"""Some of the applications ask for no approval; none has a button for another answer, or thinks."""
+
+
 @pytest.mark.sampled
 def test_right_threads_of_every_version_pass_in_every_case(sample: Sample[str]) -> None:
     """The reference's recorder writes them; the client's fold of the streams agrees, and nothing unfinished is kept."""
@@ -75,7 +82,8 @@ def test_right_threads_of_every_version_pass_in_every_case(sample: Sample[str]) 
         assert [finding for result in threads for finding in result.findings] == [], which
         judged = {case.id + THREAD_SUFFIX for case in cases if case.outcome is Outcome.PASSED}
         assert {result.id for result in threads} == judged, which
-        assert len(judged) >= len(chosen) - 2, which  # approvals are asked for in two cases, by some applications
+        left_out = {case.id for case in cases} - {one.removesuffix(THREAD_SUFFIX) for one in judged}
+        assert left_out <= NOT_ASKED_FOR, which
 
 
 def test_what_was_compared_with_what_is_said() -> None:
