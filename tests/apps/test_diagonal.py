@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pytest
 from tests.apps.broken import OBSERVED, ROWS, Broken
 from tests.apps.chat_app import ChatApp, Defect
-from tests.apps.playing import STOP, THREAD, count_lines, play, playing, together
+from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, count_lines, play, playing, together
 from tests.distribution import Sample
 
 from tpharness.apps.cases import Tool
@@ -82,13 +82,6 @@ def test_the_diagonal_holds_with_the_ledger_in_place_of_a_count(sample: Sample[s
         assert found(results) == {code}
         assert not [result for result in results if result.outcome is Outcome.ERRORED], code
         assert {"user-leaves/before-effect", "stop-button/before-effect"} <= {result.id for result in results}
-
-
-NOT_ASKED_FOR = {
-    *("approval/denied", "approval/never-answered", "approval/one-of-two"),
-    *("regenerate/in-text", "uncut/thinking", "user-leaves/in-thinking"),
-}
-"""Cases of approvals, of a button for another answer and of thoughts: the application has none of these."""
 
 
 @pytest.mark.sampled

@@ -103,6 +103,7 @@ def no_blank_prompt(turns):
     return told
 
 
+_CLIENT = "turn.client-metadata thread.unknown-preserved"
 _NUMBERS = (
     (
         "smallest-become-nought",
@@ -199,7 +200,6 @@ DEFECTS = (
             _CLIENT,
             metadata(lose),
         )
-        for _CLIENT in ("turn.client-metadata thread.unknown-preserved",)
         for name, words, lose in _KEYS
     ),
     *(

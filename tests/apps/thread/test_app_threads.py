@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from tests.apps.chat_app import Json
-from tests.apps.playing import STOP, THREAD, play, playing, together
+from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, play, playing, together
 from tests.apps.thread_app import AGENT, Spoil, ThreadApp, trims_returns
 from tests.distribution import Sample
 from tests.places import places, replace_at
@@ -58,13 +58,6 @@ def codes(results: list[Result]) -> set[str]:
 
 
 # ------------------------------------------------------------------------------------------------ right threads
-
-
-NOT_ASKED_FOR = {
-    *("approval/denied", "approval/never-answered", "approval/one-of-two"),
-    *("regenerate/in-text", "uncut/thinking", "user-leaves/in-thinking"),
-}
-"""Some of the applications ask for no approval; none has a button for another answer, or thinks."""
 
 
 @pytest.mark.sampled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tpharness.apps.cases.case import TOGETHER
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.truth import unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
@@ -22,7 +21,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield what is wrong with the user's messages in the last request of each turn that differs from the first."""
     known: set[tuple[str, int]] = set()
     # A message that was written while the run before it went on may stand before what came of that run.
-    meanwhile = any(turn.cut is not None and turn.cut.cut.by in TOGETHER for turn in evidence.turns)
+    meanwhile = bool(evidence.meanwhile)
     for turn in evidence.turns:
         # A turn that asks for another answer has the message of the turn before.
         owed = list({t.says: t for t in reversed(evidence.turns) if t.number <= turn.number and t.asked}.values())[::-1]

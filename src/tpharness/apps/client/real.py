@@ -29,7 +29,7 @@ from tpharness.apps.client.profiles import AiSdk
 from tpharness.apps.client.relay import Downstream, Relay, passed_on
 from tpharness.apps.client.reply import End, Limits, Reply
 from tpharness.apps.client.routes import Addresses, Fetched, fetch
-from tpharness.apps.client.use_chat import UseChat, generate_id, waits_for_approval
+from tpharness.apps.client.use_chat import UseChat, answers_to, generate_id, waits_for_approval
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 
@@ -166,13 +166,12 @@ class RealClient:
     def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> Reply | None:
         """Answer every request for approval of the last message; None where nothing waits for one."""
         self._open()
-        count = sum(map(waits_for_approval, self.chat.last.get("parts", ())))
+        waiting = [part for part in self.chat.last.get("parts", ()) if waits_for_approval(part)]
         fold = self._model.answer_approvals(approved=approved, reason=reason)
         if fold is None:
             return None
-        given: dict[str, Any] = {} if reason is None else {"reason": reason}
-        given["approved"] = [approved[min(index, len(approved) - 1)] for index in range(count)]
-        return self._press(Trigger.APPROVE, fold, "approve", **given)
+        given = {} if reason is None else {"reason": reason}
+        return self._press(Trigger.APPROVE, fold, "approve", approved=answers_to(waiting, approved), **given)
 
     def resume(self) -> Reply | None:
         """Take up the answer that is streaming; None without an address for it."""

@@ -17,7 +17,7 @@ from tpharness.apps.client.message import MessageFold
 from tpharness.apps.client.message_parts import is_tool_part, write_message
 from tpharness.apps.client.profile import Chat
 
-__all__ = ["UseChat", "generate_id", "waits_for_approval"]
+__all__ = ["UseChat", "answers_to", "generate_id", "waits_for_approval"]
 
 _LETTERS = string.digits + string.ascii_letters
 _LENGTH = 16
@@ -31,6 +31,11 @@ def generate_id(length: int = _LENGTH) -> str:
 def waits_for_approval(part: Mapping[str, Any]) -> bool:
     """Whether a part is a call that the user has to approve or deny."""
     return is_tool_part(part) and part.get("state") == "approval-requested"
+
+
+def answers_to(waiting: Sequence[Mapping[str, Any]], approved: Sequence[bool]) -> list[bool]:
+    """Return the answer to each request for approval: those of `approved` in order, the last one for all further."""
+    return [approved[min(index, len(approved) - 1)] for index in range(len(waiting))]
 
 
 class UseChat:
@@ -59,10 +64,9 @@ class UseChat:
         The last of `approved` answers all further ones.
         """
         waiting = [part for part in self.chat.last.get("parts", ()) if waits_for_approval(part)]
-        for index, part in enumerate(waiting):
-            given: dict[str, Any] = {"approved": approved[min(index, len(approved) - 1)]}
-            given |= {} if reason is None else {"reason": reason}
-            part.update(state="approval-responded", approval={**part["approval"], **given})
+        given = {} if reason is None else {"reason": reason}
+        for part, answer in zip(waiting, answers_to(waiting, approved), strict=True):
+            part.update(state="approval-responded", approval={**part["approval"], "approved": answer, **given})
         return self._request(continued=self.chat.last) if waiting else None
 
     def resume(self) -> MessageFold:
