@@ -31,7 +31,6 @@ __all__ = [
     "parse_tool_args",
     "provider_names",
     "recorded_reason",
-    "utc_text",
 ]
 
 FINISH_REASONS = ("stop", "length", "content_filter", "tool_call", "error")
@@ -143,17 +142,9 @@ def event_timestamp(data: Any) -> str | None:
     stated = data.get("timestamp") if isinstance(data, Mapping) else None
     if not isinstance(stated, str) or not is_time(stated):
         return None
-    return f"{utc_text(stated)}Z"
-
-
-def utc_text(at: str) -> str:
-    """Return an ISO 8601 time in UTC without its offset, with every digit of its fraction but noughts at the end.
-
-    ValueError or OverflowError for what cannot be read or calculated with.
-    """
-    whole, fraction = _moment(at)
+    whole, fraction = _moment(stated)
     text = whole.replace(tzinfo=None).isoformat()
-    return f"{text}.{fraction}" if fraction else text
+    return f"{text}.{fraction}Z" if fraction else f"{text}Z"
 
 
 def later_time(one: str, other: str) -> str:

@@ -6,16 +6,18 @@ in the order of its calls (R11). The same for every version but for the names of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, cast
 
-from tpharness.facts import utc_text
 from tpharness.journal import Entry, Event, Prompt, Response, Return
 from tpharness.protocol.types import Message, RequestMessage, ResponseMessage, SystemMessage
 
 __all__ = ["EventNamer", "messages", "time_key"]
 
 EventNamer = Callable[[str], str]
+_FINER = re.compile(r"[.,]\d{6}(\d+)", re.ASCII)
 _EARLIER = -1  # the group of returns to calls that earlier turns left open (R30)
 
 
@@ -48,12 +50,19 @@ def messages(entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]], eve
 
 def time_key(at: str) -> str:
     """Return a string that orders ISO 8601 times, whatever their offsets and fractions; equal times are equal."""
-    if not at.endswith("Z"):
+    if at.endswith("Z"):
+        key = at[:-1]
+    else:
         try:
-            return utc_text(at)
+            moment = datetime.fromisoformat(at)
         except ValueError:
             return at
-    key = at[:-1]
+        finer = _FINER.search(at)  # the digits of a fraction that `datetime` does not keep
+        spec = "auto" if finer is None else "microseconds"
+        key = (
+            (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None).isoformat(timespec=spec)
+        )
+        key = key if finer is None else f"{key}{finer[1]}"
     return key.rstrip("0").rstrip(".") if "." in key else key
 
 
