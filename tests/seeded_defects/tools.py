@@ -16,7 +16,7 @@ from tests.seeded_defects.seeding import (
 
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter
-from tpharness.server_events import encoder, returns
+from tpharness.server_events import encoder, recorder, returns
 from tpharness.vsp import records as c
 from tpharness.vsp.tool_calls import ToolCalls
 
@@ -39,6 +39,13 @@ def on_returns(change):
 def nothing(was):
     del was
     return lambda *_: None
+
+
+def without_null_content(was):
+    def fields(kind, part):
+        return {name: value for name, value in was(kind, part).items() if name != "content" or value is not None}
+
+    return fields
 
 
 def renamed_status(part):
@@ -152,6 +159,13 @@ DEFECTS = (
         "A return does not name the tool that was called.",
         "tool.ids-match",
         client_writer(Nameless),
+    ),
+    defect(
+        "null-output-of-the-provider-left-out",
+        "server",
+        "A tool of the provider that returned null has a return without content.",
+        "tool.provider-executed R22",
+        wrap(recorder, "part_fields", without_null_content),
     ),
     defect(
         "success-called-completed",

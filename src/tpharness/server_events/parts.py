@@ -39,6 +39,8 @@ def part_fields(kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
         fields["thinking_id"] = fields.pop("id")
     if kind == "file":
         fields["content"] = _file_content(fields["content"])
+    if kind == "builtin-tool-return":
+        fields.setdefault("content", None)  # null is what the provider's tool returned, as of any tool (R22)
     return fields
 
 
