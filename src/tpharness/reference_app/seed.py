@@ -14,7 +14,7 @@ from typing import Any, cast
 from tpharness.facts import parse_tool_args
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.migrate import convert
-from tpharness.protocol.types import AgentTurn, Message, Part, Thread
+from tpharness.protocol.types import AgentTurn, Message, Part, Thread, Turn
 from tpharness.protocol.versions import newest_version
 from tpharness.targets.contract import RunScript
 
@@ -26,25 +26,52 @@ _OUTCOMES = {"error": "failed", "validation_error": "retried"}
 
 def seed_turns(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
     """Yield the turns of a thread as a server would play them; a run that was not interrupted ends with its result."""
-    newest = cast("Thread", convert(thread, newest_version(), check=False).thread)
-    for turn in newest["turns"]:
+    turns = cast("Thread", convert(thread, newest_version(), check=False).thread)["turns"]
+    agent_id, started_at = "", ""
+    played: list[dict[str, Any]] = []  # of a run so far, whose agent may change (R45)
+    for turn, after in zip(turns, (*turns[1:], None), strict=False):
         if turn["turn_type"] == "user":
             parts = cast("list[dict[str, Any]]", turn["parts"])
             yield UserTurn(at=turn["submitted_at"], parts=tuple(parts), client_metadata=turn.get("client_metadata"))
             continue
-        events = [event for message in turn["messages"] for event in _message(message)]
-        lost = _unkept_usage(turn)
-        if lost:  # before any response, or the response before it would get it (R40)
-            events.insert(0, {"event_kind": "model_response_end", "at": turn["started_at"], "usage": lost})
+        if not played:
+            agent_id, started_at = turn["agent_id"], turn["started_at"]
+        played += _events(turn)
+        if taker := _taker(turn, after):
+            played.append({"event_kind": "agent_start", "agent_id": taker["agent_id"], "at": taker["started_at"]})
+            continue
         cut = turn.get("interruption") if turn.get("completion_status") == "interrupted" else None
         if cut is None:
-            events.append({"event_kind": "agent_run_result", "at": turn["completed_at"]})
+            played.append({"event_kind": "agent_run_result", "at": turn["completed_at"]})
         yield RunScript(
-            agent_id=turn["agent_id"],
-            started_at=turn["started_at"],
-            events=tuple(events),
+            agent_id=agent_id,
+            started_at=started_at,
+            events=tuple(played),
             interruption=None if cut is None else Interrupted(reason=cut["reason"], at=cut["interrupted_at"]),
         )
+        played = []
+
+
+def _taker(turn: AgentTurn, after: Turn | None) -> AgentTurn | None:
+    """Return the next turn if its agent took over: it started when this one was completed (R45)."""
+    if (
+        after is None
+        or after["turn_type"] == "user"
+        or after["agent_id"] == turn["agent_id"]
+        or after["started_at"] != turn.get("completed_at")
+        or not turn["messages"]  # a turn without any would become the other agent's
+    ):
+        return None
+    return after
+
+
+def _events(turn: AgentTurn) -> list[dict[str, Any]]:
+    """Return the events that write the messages and the usage of a turn."""
+    events = [event for message in turn["messages"] for event in _message(message)]
+    lost = _unkept_usage(turn)
+    if lost:  # before any response, or the response before it would get it (R40)
+        events.insert(0, {"event_kind": "model_response_end", "at": turn["started_at"], "usage": lost})
+    return events
 
 
 def _unkept_usage(turn: AgentTurn) -> dict[str, int]:
