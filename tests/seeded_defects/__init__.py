@@ -74,7 +74,6 @@ _IN_DOCUMENTS = (
     "turn.fields",
     "turn.no-event-after-end",
     "message.fields",
-    "part.fields",
     "part.place",
     "part.base64",
     "usage.counts",

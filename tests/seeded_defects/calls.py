@@ -19,6 +19,7 @@ from tests.seeded_defects.seeding import (
 )
 from tests.seeded_defects.tools import on_returns
 
+from tpharness.dialects import thread
 from tpharness.journal import JournalWriter
 from tpharness.server_events import calls, encoder, parts, recorder
 from tpharness.server_events.events import EventKind
@@ -46,6 +47,10 @@ def told_again(was):
 
 def both_contents(part):
     return {**part, "content": None, **part} if "content_ref" not in part else {**part, "content": "see content_ref"}
+
+
+def references_everywhere(was):
+    return lambda *args, **options: was(*args, **{**options, "content_refs": True})
 
 
 def bare_digest(part):
@@ -272,6 +277,13 @@ DEFECTS = (
         "A return that refers to its content holds a summary of it as well.",
         "ref.content-or-ref R6",
         on_returns(both_contents),
+    ),
+    defect(
+        "references-in-a-version-without-them",
+        "both",
+        "A return in a thread of 2.0.0 has a reference and no content.",
+        "part.fields R6",
+        wrap(thread, "messages", references_everywhere),
     ),
     defect(
         "reference-hash-of-another-kind",

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 from tests.seeded_defects.seeding import (
-    client_writer,
     defect,
     on_chunk,
     put,
     server_writer,
-    together,
     wrap,
 )
 
@@ -83,11 +81,25 @@ def usage_of_kept(was):
 
 
 class UsageAsItComes(JournalWriter):
-    """The usage that the finish tells is added to what the responses told."""
+    """The usage that the result tells is added to what the responses told."""
 
-    def complete_turn(self, at, usage=None):
-        self.add_usage(usage or {})
-        return super().complete_turn(at, usage)
+    def take_total_usage(self, usage):
+        self.add_usage(usage)
+
+
+class UsageOfCompleteRunsAlone(JournalWriter):
+    """What the result of an interrupted run tells of its usage is lost."""
+
+    def __init__(self):
+        super().__init__()
+        self._total = {}
+
+    def take_total_usage(self, usage):
+        self._total = usage
+
+    def complete_turn(self, at):
+        super().take_total_usage(self._total)
+        return super().complete_turn(at)
 
 
 def new_root(change):
@@ -169,10 +181,17 @@ DEFECTS = (
     ),
     defect(
         "usage-counted-twice",
-        "both",
-        "The total that a finish tells is added to what its responses told.",
+        "server",
+        "The total that a result tells is added to what its responses told.",
         "usage.sums R17",
-        together(client_writer(UsageAsItComes), server_writer(UsageAsItComes)),
+        server_writer(UsageAsItComes),
+    ),
+    defect(
+        "usage-of-an-interrupted-result-lost",
+        "server",
+        "The usage that the result tells is lost where the run was interrupted.",
+        "usage.dropped-counted R17",
+        server_writer(UsageOfCompleteRunsAlone),
     ),
     defect(
         "usage-of-the-client-lost",

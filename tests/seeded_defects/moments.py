@@ -22,14 +22,17 @@ def ordered(key):
     """Both sides put what happened at one time in the order of a key."""
 
     def make(was):
-        return lambda *given: sorted(was(*given), key=lambda message: (time_key(message["timestamp"]), key(message)))
+        def by_time(message):
+            return time_key(message["timestamp"]), key(message)
+
+        return lambda *given, **options: sorted(was(*given, **options), key=by_time)
 
     return wrap(thread, "messages", make)
 
 
 def newest_first(was):
-    def backwards(*given):
-        found = was(*given)
+    def backwards(*given, **options):
+        found = was(*given, **options)
         found.reverse()
         return sorted(found, key=lambda message: time_key(message["timestamp"]))
 

@@ -21,8 +21,13 @@ _FINER = re.compile(r"[.,]\d{6}(\d+)", re.ASCII)
 _EARLIER = -1  # the group of returns to calls that earlier turns left open (R30)
 
 
-def messages(entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]], event_name: EventNamer) -> list[Message]:
-    """Render entries in order of time; `calls` as in `Segment.calls`, event names through `event_name`."""
+def messages(
+    entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]], event_name: EventNamer, *, content_refs: bool
+) -> list[Message]:
+    """Render entries in order of time; `calls` as in `Segment.calls`, event names through `event_name`.
+
+    `content_refs`: a return may refer to its content; where it may not, the reference is its content (R6).
+    """
     placed: list[tuple[str, int, Message]] = []
     groups: dict[int, list[tuple[int, Return]]] = {}
     last_seen: dict[int, int] = {}
@@ -43,6 +48,8 @@ def messages(entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]], eve
         at = max((r.at for _, r in members), key=time_key)
         ordered = [r for _, r in sorted(members, key=lambda member: member[0])]
         parts = [{"part_kind": r.kind, **r.fields} for r in ordered]
+        if not content_refs:
+            parts = [{**part, "content": part["content_ref"]} if "content_ref" in part else part for part in parts]
         placed.append((time_key(at), last_seen[group], _request(ordered[0].agent_id, at, parts)))
     placed.sort(key=lambda item: item[:2])
     return [message for _, _, message in placed]

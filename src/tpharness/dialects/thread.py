@@ -6,12 +6,13 @@ name events differently (R1, R34). One renderer does the rest, with the features
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from tpharness.dialects.contract import ThreadHeader
 from tpharness.dialects.messages import EventNamer, messages, time_key
-from tpharness.journal import AgentTurn, Completed, Journal, Log, Segment, UserTurn, survivors
+from tpharness.journal import AgentTurn, Completed, Entry, Journal, Log, Segment, UserTurn, survivors
 from tpharness.protocol import types
 from tpharness.protocol.versions import NORMATIVE_PREFIX, Version, event_name
 from tpharness.readings import EmptyTurnRule, Readings
@@ -162,9 +163,12 @@ class ThreadRenderer:
             ):
                 return kept
         tail_entries = survivors(turn.tail, self._readings) if cut else turn.tail.entries
-        kept = self._settled_messages(turn.segments) + messages(tail_entries, turn.tail.calls, self._namer)
+        kept = self._settled_messages(turn.segments) + self._entries(tail_entries, turn.tail.calls)
         self._kept = (turn.tail, turn.segments, cut, kept)
         return kept
+
+    def _entries(self, entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]]) -> list[types.Message]:
+        return messages(entries, calls, self._namer, content_refs=self._features.content_refs)
 
     def _settled_messages(self, segments: Log[Segment]) -> list[types.Message]:
         settled = self._settled
@@ -172,7 +176,7 @@ class ThreadRenderer:
             settled = _Settled(Log(), [])
         for index in range(len(settled.segments), len(segments)):
             segment = segments[index]
-            settled.messages.extend(messages(segment.entries, segment.calls, self._namer))
+            settled.messages.extend(self._entries(segment.entries, segment.calls))
         settled.segments = segments
         self._settled = settled
         return settled.messages

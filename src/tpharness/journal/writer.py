@@ -94,13 +94,11 @@ class JournalWriter:
         """Whether nothing has been recorded in the open turn yet."""
         return not self._entries and not self._segments
 
-    def complete_turn(self, at: str, usage: Mapping[str, int] | None = None) -> int:
+    def complete_turn(self, at: str) -> int:
         """Complete the turn; return the number of open parts that are discarded (R28)."""
         self._need_turn()
         opened = self.finish_response()
         self._held = None
-        if usage and not self._usage:
-            self._usage = dict(usage)
         self._close(Completed(at=at))
         return opened
 
@@ -201,6 +199,11 @@ class JournalWriter:
             response.facts = {**response.facts, **fresh}
             response.frozen = None
             self.version += 1
+
+    def take_total_usage(self, usage: Mapping[str, int]) -> None:
+        """Take the usage that is told of the whole turn, unless its responses have told theirs (R17)."""
+        if not self._usage:
+            self.add_usage(usage)
 
     def add_usage(self, usage: Mapping[str, int]) -> None:
         """Add to the turn's usage (R17)."""

@@ -299,8 +299,9 @@ class Recorder:
         self._finish_response()
         finish = event.get("finish_reason") or self._last_finish
         reason = interruption_reason(finish, error_seen=self._writer.interruption_held)
+        self._writer.take_total_usage(normalize_usage(event.get("usage")))
         if reason is None:
-            self._writer.complete_turn(self._at, normalize_usage(event.get("usage")))
+            self._writer.complete_turn(self._at)
         else:
             self._writer.interrupt_turn(reason, self._at)
         self.state = RunState.ENDED

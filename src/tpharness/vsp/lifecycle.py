@@ -153,8 +153,9 @@ class Lifecycle:
         word = chunk.finish_reason or facts.take("finish_reason")
         reason = interruption_reason(word or self._last_finish, error_seen=self._writer.interruption_held)
         at = str(facts.take("completed_at") or self._context.time)
+        self._writer.take_total_usage(normalize_usage(facts.take("usage")))
         if reason is None:
-            self._writer.complete_turn(at, normalize_usage(facts.take("usage")))
+            self._writer.complete_turn(at)
         else:
             self._writer.interrupt_turn(reason, at)
         self._context.open_parts.clear()
