@@ -78,7 +78,7 @@ class _Changed(ReferenceClient):
 
 
 class _ArgumentsAsText(_Changed):
-    """Keeps the arguments of a call as their JSON text (against R12)."""
+    """Keeps the arguments of a call for the application as their JSON text (against R12)."""
 
     def change(self, response: dict[str, Any]) -> dict[str, Any]:
         return {**response, "parts": [_as_text(part) for part in response["parts"]]}
@@ -93,11 +93,11 @@ class _ArgumentsAsTextAndTrimmed(_ArgumentsAsText):
 
 
 class _TrimmedAndRenamed(_Changed):
-    """Makes one mistake that shows in two places: a response with a text that was trimmed has another model."""
+    """Makes one mistake that shows in two places: a response with a text that was trimmed has another end."""
 
     def change(self, response: dict[str, Any]) -> dict[str, Any]:
         parts = [_trimmed(part) for part in response["parts"]]
-        return response if parts == response["parts"] else {**response, "parts": parts, "model_name": "other"}
+        return response if parts == response["parts"] else {**response, "parts": parts, "finish_reason": "error"}
 
 
 class _Target(Reference):
@@ -118,7 +118,8 @@ def _with_responses(thread: Mapping[str, Any], change: Callable[[dict[str, Any]]
 
 
 def _as_text(part: dict[str, Any]) -> dict[str, Any]:
-    return {**part, "args": json.dumps(part["args"])} if isinstance(part.get("args"), dict) else part
+    of_ours = part["part_kind"] == "tool-call" and isinstance(part["args"], dict)
+    return {**part, "args": json.dumps(part["args"])} if of_ours else part
 
 
 def _trimmed(part: dict[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from tpharness.protocol.rules import check_thread
 from tpharness.resources import conformance_dir
 from tpharness.scenario import AgentRun, Scenario, load_text
 from tpharness.server_events import Recorder
-from tpharness.server_events.shapes import EVENT
+from tpharness.server_events.shapes import EVENT, PART
 
 FEW = settings(max_examples=40)
 
@@ -123,19 +123,29 @@ def _refused(text: str) -> tuple[Finding, ...]:
 
 
 def test_programs_have_what_interruptions_are_about():
-    """Among a few hundred programs are parallel calls, interleaved parts, failed returns and events of each tier."""
+    """Among a few hundred programs are parallel calls, interleaved parts, failed returns and events of each tier.
+
+    Every kind of event, part and delta that a server knows is among them but those that change nothing; so are calls of
+    the provider and of another agent, what they return, and calls that the next run answers.
+    """
     seen = set()
-    for seed in range(300):
-        for _, run in program(Chance(seed)).scenario.runs:
+    for seed in range(400):
+        made = program(Chance(seed)).scenario
+        if any(isinstance(one, AgentRun) and isinstance(two, AgentRun) for one, two in pairwise(made.turns)):
+            seen.add("answered by the next run")
+        for _, run in made.runs:
             kinds = [event["event_kind"] for event in run.events or ()]
             seen.update(kinds)
+            seen.update(event["part"].get("part_kind") for event in run.events or () if "part" in event)
             seen.update(str(event.get("event_type")) for event in run.events or ())
             seen.update(str(event["part"].get("outcome")) for event in run.events or () if "part" in event)
             owners = [event["index"] for event in run.events or () if event["event_kind"] == "part_delta"]
             if any(a > b for a, b in pairwise(owners)):
                 seen.add("interleaved")
     assert {"tool_progress", "error", "system_event", "data-app-note", "data-tp-note", "meta:note"} <= seen
-    assert {"success", "failed", "denied", "interleaved"} <= seen
+    assert {"success", "failed", "denied", "retried", "interleaved", "answered by the next run"} <= seen
+    assert set(EVENT.records) - seen == {"final_result", "deferred_tool_requests", "deferred_tool_results", "stall"}
+    assert set(PART.records) <= seen
 
 
 # ------------------------------------------------------------------------------------------------ sources, shrinking
@@ -195,6 +205,19 @@ def test_a_program_is_made_smaller_without_becoming_illegal():
     # A call has a start and an end; its result shows that its response is over (R40).
     needed = ["model_request", "part_start", "part_end", "function_tool_result", "agent_run_result"]
     assert sorted(kinds) == sorted(needed)
+
+
+@pytest.mark.parametrize("kind", ["response_reset", "agent_start", "enqueued_messages", "output_tool_call"])
+def test_what_the_rest_does_not_need_is_taken_out(kind: str):
+    """A response that was taken back goes with its reset, and not with the request that is asked again."""
+
+    def said(scenario) -> list[str]:
+        return [event["event_kind"] for _, run in scenario.runs for event in run.events or ()]
+
+    scenarios = (program(Chance(seed)).scenario for seed in range(1000))
+    made = next(one for one in scenarios if kind in said(one) and "part_end" in said(one)[said(one).index(kind) :])
+    left = shrink(made, lambda one: is_legal(one) and "part_end" in said(one))
+    assert sorted(said(left)) == ["agent_run_result", "model_request", "part_end", "part_start"]
 
 
 def test_a_program_with_a_mistake_is_not_legal():

@@ -21,7 +21,8 @@ from tpharness.targets.reference import ReferenceServer
 
 __all__ = ["is_legal", "make_consistent", "removable_groups", "simplify_texts"]
 
-_TOOLS = ("function_tool_call", "function_tool_result", "tool_progress")
+_TOOLS = ("function_tool_call", "function_tool_result", "output_tool_call", "output_tool_result", "tool_progress")
+_CALLS = ("tool-call", "builtin-tool-call")
 _TEXTS = {"text": ("content", "content_delta"), "thinking": ("content", "content_delta")}
 _ALONE = ("system_event", "custom", "tool_progress", "error", "stall", "part_delta")
 
@@ -53,14 +54,18 @@ def removable_groups(events: Events) -> Iterator[frozenset[int]]:
         yield frozenset(members | calls.get(made.get(key, ""), set()))
     for members in calls.values():
         yield frozenset(members)
+    for index, event in enumerate(events):
+        if event.get("event_kind") == "response_reset":  # with what it took back, but not with the request before
+            taken_back = responses.get(owners[index][0], set())
+            yield frozenset(i for i in taken_back if events[i].get("event_kind") != "model_request")
     yield from (frozenset({index}) for index in range(len(events)))
 
 
 def make_consistent(events: Events) -> tuple[dict[str, Any], ...]:
     """Return the events with the content of part ends and tool starts recomputed from the deltas."""
     owners = _owners(events)
-    texts: dict[tuple[int, Any], str] = {}
-    args: dict[str, str] = {}
+    said: dict[tuple[int, Any], Any] = {}  # the texts of parts; arguments that came at once are an object
+    args: dict[str, Any] = {}
     made: list[dict[str, Any]] = []
     names: dict[tuple[int, Any], str] = {}
     for event, key in zip(events, owners, strict=True):
@@ -69,18 +74,18 @@ def make_consistent(events: Events) -> tuple[dict[str, Any], ...]:
         match kind:
             case "part_start":
                 part = event["part"]
-                texts[key] = str(part.get("content") or "") if part["part_kind"] in _TEXTS else ""
+                said[key] = part.get("content" if part["part_kind"] in _TEXTS else "args") or ""
                 names[key] = str(part.get("tool_call_id", ""))
-            case "part_delta":
+            case "part_delta" if isinstance(said.get(key, ""), str):
                 delta = event["delta"]
-                texts[key] = texts.get(key, "") + str(delta.get("content_delta") or delta.get("args_delta") or "")
+                said[key] = said.get(key, "") + str(delta.get("content_delta") or delta.get("args_delta") or "")
             case "part_end" if event["part"]["part_kind"] in _TEXTS:
-                new["part"] = {**event["part"], "content": texts.get(key, "")}
-            case "part_end" if event["part"]["part_kind"] == "tool-call":
-                new["part"] = {**event["part"], "args": texts.get(key, "")}
+                new["part"] = {**event["part"], "content": said.get(key, "")}
+            case "part_end" if event["part"]["part_kind"] in _CALLS:
+                new["part"] = {**event["part"], "args": said.get(key, "")}
         if names.get(key):
-            args[names[key]] = texts.get(key, "")
-        if kind == "function_tool_call" and (call := _call_of(event)) in args:
+            args[names[key]] = said.get(key, "")
+        if kind in ("function_tool_call", "output_tool_call") and (call := _call_of(event)) in args:
             new["part"] = {**event["part"], "args": args[call]}
         made.append(new)
     return tuple(made)
@@ -97,7 +102,8 @@ def simplify_texts(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if name == "args_delta" and (held := _parse_object(value)) is not None:
             others: list[Any] = [json.dumps(other, ensure_ascii=False) for other in simplify_values(held)]
         elif isinstance(value, str):
-            others = [value[: len(value) // 2], value[len(value) // 2 :]] if len(value) > 1 else []
+            half = len(value) // 2
+            others = [value[:half], value[half:]] if half else [""] * len(value)
         elif inner.get("part_kind") == "file":
             others = []
         else:
@@ -150,9 +156,11 @@ def _is_complete(run: AgentRun) -> bool:
         if kind == "part_start":
             if not requested:
                 return False
-            starts[owner] = event["part"]["part_kind"] == "file"
+            starts[owner] = event["part"]["part_kind"] not in (*_TEXTS, *_CALLS)  # others come whole
         elif kind == "part_end":
             starts[owner] = True
+        elif kind == "response_reset":
+            starts.clear()
         elif kind in ("model_response_end", "agent_run_result") and not all(starts.values()):
             return False
     return True
@@ -171,6 +179,8 @@ def _owners(events: Events) -> list[tuple[int, Any]]:
         owners.append((response if inside and kind not in _TOOLS and not apart else -1, part))
         if kind == "model_response_end":
             inside = False
+        elif kind == "response_reset":
+            response += 1
     return owners
 
 
