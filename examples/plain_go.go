@@ -351,7 +351,7 @@ var oldNames = map[string]string{
 }
 
 // in returns the turns as a version has them: interrupted turns and the words for them are of 0.0.4 (R18), and 2.0.0 has
-// names of events without their prefix (R34).
+// names of events without their prefix (R34), and no references, which are the content there (R6).
 func (th *thread) in(version string) []any {
 	if version == "0.0.4" {
 		return th.turns
@@ -374,10 +374,24 @@ func (th *thread) in(version string) []any {
 			} else if name := strings.TrimPrefix(m.EventType, "data-"); version == "2.0.0" && name != "" {
 				turn.Messages[i].EventType = name
 			}
+			if version == "2.0.0" {
+				turn.Messages[i].Parts = referring(m.Parts)
+			}
 		}
 		turns = append(turns, turn)
 	}
 	return turns
+}
+
+func referring(parts []any) []any {
+	parts = slices.Clone(parts)
+	for i, held := range parts {
+		if p, ok := held.(part); ok && p.ContentRef != nil {
+			p.Content = p.ContentRef
+			parts[i] = p
+		}
+	}
+	return parts
 }
 
 // keep adds a turn, of which nothing may be left (R24).
@@ -558,6 +572,7 @@ func (r *run) handOff(text raw) {
 	}
 	r.agent, r.started, r.facts, r.response = event.AgentID, r.now, nil, nil
 	r.usage, r.prompted, r.model, r.provider = map[string]int64{}, false, "", ""
+	r.failed, r.broken = false, nil
 	r.carry(object{"agent_id": r.agent, "started_at": r.started})
 }
 

@@ -230,7 +230,8 @@ class Thread {
 
   /** R8, R9: system prompts are never stored, and what the user turn holds is not stored again. */
   addRequest(parts, at) {
-    const before = this.turn.items.every((item) => item.is === "event") ? this.turns.at(-2) : null;
+    const first = this.turn.items.every((item) => item.is === "event");
+    const before = first ? this.turns.findLast((turn) => turn.is !== "turn") : null;
     const said = new Set((before?.parts ?? []).map((part) => compact(part.content)));
     said.add("[]"); // R52: a prompt without any content says nothing
     const kept = parts
@@ -337,7 +338,9 @@ class Thread {
       if (!kept.has(item.response.order)) return null; // R23: no return without its call
       const answers = new Map(item.answers);
       const parts = item.response.parts.filter((part) => answers.has(part)).map((part) => answers.get(part)); // R11
-      return { message_type: "request", ...head, parts };
+      if (version !== "2.0.0") return { message_type: "request", ...head, parts };
+      const referring = parts.map((part) => ("content_ref" in part ? { ...part, content: part.content_ref } : part)); // R6
+      return { message_type: "request", ...head, parts: referring };
     }
     if (item.is === "request") return { message_type: "request", ...head, parts: item.parts };
     if (item.response && !kept.has(item.response.order)) return null;
@@ -742,7 +745,8 @@ const STORED = table({
 function stored(part) {
   const fields = STORED[part.part_kind];
   if (!fields) return { ...part };
-  const named = "id" in part ? { ...part, thinking_id: part.id } : part;
+  const named = "id" in part ? { ...part, thinking_id: part.id } : { ...part };
+  if (part.part_kind === "builtin-tool-return") named.content ??= null;
   return Object.fromEntries(["part_kind", ...fields].filter((name) => name in named).map((name) => [name, named[name]]));
 }
 

@@ -224,8 +224,8 @@ class Thread:
     def add_request(self, parts: list[Json], at: str) -> bool:
         """R8, R9: system prompts are never stored, and what the user turn holds is not stored again."""
         first = all(isinstance(item, Event) for item in self.turn.items)
-        before = self.turns[-2] if len(self.turns) > 1 and first else {}
-        said = [p.get("content") for p in before["parts"]] if isinstance(before, dict) and before else []
+        before = next((turn for turn in reversed(self.turns) if isinstance(turn, dict)), None) if first else None
+        said = [p.get("content") for p in before["parts"]] if before else []
         said.append([])  # R52: a prompt without any content says nothing
         parts = [p for p in parts if p["part_kind"] == "user-prompt" and p.get("content") not in said]
         if parts:
@@ -345,6 +345,8 @@ class Thread:
                     return None  # R23: no return without its call
                 answers = {id(call): answer for call, answer in item.answers}
                 parts = [answers[id(p)] for p in item.response.parts if id(p) in answers]  # R11: in order of the calls
+                if version == "2.0.0":  # R6: without references these are the content
+                    parts = [{**p, "content": p["content_ref"]} if "content_ref" in p else p for p in parts]
                 return {"message_type": "request", "timestamp": item.at, "agent_id": turn.agent_id, "parts": parts}
             case Request():
                 return {"message_type": "request", "timestamp": item.at, "agent_id": turn.agent_id, "parts": item.parts}
@@ -841,6 +843,8 @@ def stored(part: Json) -> Json:
     if fields is None:
         return dict(part)
     named = {**part, "thinking_id": part["id"]} if "id" in part else part
+    if kind == "builtin-tool-return":
+        named = {"content": None, **named}
     return {k: named[k] for k in ("part_kind", *fields) if k in named}
 
 

@@ -23,8 +23,11 @@ import pytest
 from tests.distribution import ChosenScenarios, Sample
 from tests.patience import SLOW
 
+from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
+from tpharness.explore.generate.kinds import FuzzKind
 from tpharness.faults import FAULTS
 from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run.session import Session
 from tpharness.targets.nodejs import find_node
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -112,6 +115,15 @@ def test_it_passes_the_suite_over_stdio(command: tuple[str, ...], chosen_scenari
     finished = verdict(server=spec, client=spec, ids=chosen_scenarios(7))
     assert finished.passed, finished.counts
     assert set(finished.counts) <= {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE}
+
+
+def test_it_agrees_with_the_reference_on_generated_programs(command: tuple[str, ...], tmp_path: Path) -> None:
+    """What no scenario says: agents that hand over, failures and the provider's calls in odd orders, cut anywhere."""
+    spec = f"stdio:{shlex.join([*command, '--stdio'])}"
+    with Session(server=spec, client=spec, patience=SLOW) as session:
+        options = CampaignOptions(db=tmp_path, kinds=(FuzzKind.PROGRAMS,), cases=120, seed=5, shrink_seconds=0.0)
+        state = Campaign(session, options).run()
+    assert state.failures == {}
 
 
 @pytest.mark.sampled

@@ -60,6 +60,32 @@ class SameWordsOnce(JournalWriter):
             super().add_user_turn(turn)
 
 
+class RepeatedOnlyAtOnce(JournalWriter):
+    """A prompt repeats the user's where it follows it at once, and not in the turn of an agent that takes over."""
+
+    def add_prompt(self, parts, at):
+        asked = self._user_contents
+        if not isinstance(self._turns[-1], UserTurn):
+            self._user_contents = []
+        super().add_prompt(parts, at)
+        self._user_contents = asked
+
+
+class FailureOutlivesItsTurn(JournalWriter):
+    """What one agent's model failed with interrupts the turn of the agent that takes over."""
+
+    def complete_turn(self, at):
+        self._failed = self.interruption_held
+        return super().complete_turn(at)
+
+    def begin_turn(self, agent_id, at):
+        handed_over = self._turns and not isinstance(self._turns[-1], UserTurn) and self._turns[-1].agent_id != agent_id
+        super().begin_turn(agent_id, at)
+        if handed_over and self._failed:
+            self.hold_interruption("error", at)
+        self._failed = False
+
+
 def on_both(writer):
     """Let both sides write their journals so."""
     return together(server_writer(writer), client_writer(writer))
@@ -108,6 +134,20 @@ DEFECTS = (
         "What the user says a second time is not stored.",
         "turn.same-words-later R9",
         on_both(SameWordsOnce),
+    ),
+    defect(
+        "prompt-of-the-user-stored-again-for-the-next-agent",
+        "both",
+        "The request of an agent that takes over is stored though it repeats what the user asked.",
+        "turn.user-input-once R9",
+        on_both(RepeatedOnlyAtOnce),
+    ),
+    defect(
+        "failure-outlives-its-agent",
+        "both",
+        "A run in which one agent's model failed and another took over is broken where the first failed.",
+        "turn.agent-change interrupt.error interrupt.error-then-finish R27 R45",
+        on_both(FailureOutlivesItsTurn),
     ),
     defect(
         "server-gives-the-next-agent-the-model-of-the-last",

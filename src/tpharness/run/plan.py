@@ -7,8 +7,9 @@ In: a loaded scenario. Out: its cases (one, or one for each place of a sweep), t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import orjson
 
@@ -245,7 +246,7 @@ def _run_script(run: AgentRun) -> RunScript:
     if any(e.get("event_kind") == "agent_run_result" for e in events):
         return replace(base, interruption=cut)  # R26: the run has ended, so nothing more is sent
     match interrupt.wire:
-        case WireEnd.ERROR if not any(e.get("event_kind") == "error" for e in events):
+        case WireEnd.ERROR if not _has_failed(events):
             error = {"event_kind": "error", "error_text": "the run failed", "at": interrupt.at}
             return replace(base, events=(*events, error), interruption=cut)
         case WireEnd.FINISH:
@@ -255,6 +256,13 @@ def _run_script(run: AgentRun) -> RunScript:
             return replace(base, interruption=cut, abort=True)
         case _:
             return replace(base, interruption=cut)
+
+
+def _has_failed(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the agent that runs at the end has told an error: that of an agent before it is of another turn (R45)."""
+    kinds = [event.get("event_kind") for event in events]
+    mine = kinds[::-1].index("agent_start") if "agent_start" in kinds else len(kinds)
+    return "error" in kinds[len(kinds) - mine :]
 
 
 def _stream_end(run: AgentRun, packets: Sequence[Packet]) -> StreamEnd:
