@@ -117,6 +117,7 @@ class _Writer:
         self._tick = 0
         self._calls = 0
         self._log: list[dict[str, Any]] = []
+        self._filtered = False  # the last response was stopped by the filter
         self.pending: list[dict[str, Any]] = []
         """The calls that the last run left for the next to answer."""
 
@@ -147,7 +148,10 @@ class _Writer:
         self._maybe_event()
         if flag(source, 12):
             self._emit("error", error_text=text(source))
-        self._emit("agent_run_result", **({} if self.pending else one_of(source, _RESULTS)))
+        said = one_of(source, _RESULTS)
+        if self.pending or self._filtered:  # a result does not contradict the last response
+            said = {name: value for name, value in said.items() if name != "finish_reason"}
+        self._emit("agent_run_result", **said)
         return AgentRun(agent_id=_AGENT, started_at=started, events=tuple(self._log))
 
     def _emit(self, kind: str, **facts: Any) -> dict[str, Any]:
@@ -193,6 +197,7 @@ class _Writer:
         if not calls and flag(source, 12):  # of what the response says: it is bound to it (R25)
             self._emit("system_event", event_type="source.url", event_data=dict(_SOURCE))
         reason = one_of(source, ("stop", "length", "content_filter")) if not calls else "tool_call"
+        self._filtered = reason == "content_filter"
         facts: dict[str, Any] = {"finish_reason": reason}
         if flag(source, 2):
             facts["usage"] = dict(_USAGE)
