@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from tpharness.peers.pydantic_ai.framework import PydanticAi
 from tpharness.peers.scripted_run import ScriptedRun
 from tpharness.targets.remote import CannotPlayError
 
@@ -134,3 +136,20 @@ def test_what_cannot_happen_is_refused_in_words(events: tuple[Any, ...]) -> None
     with pytest.raises(CannotPlayError) as refused:
         read(*events)
     assert len(str(refused.value)) > 20
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"part_kind": "builtin-tool-return", "tool_call_id": "c1", "content": 1}, "does not name its tool"),
+        ({"part_kind": "file", "content": {"kind": "image-url", "url": "https://example.org/a"}}, "by its address"),
+    ],
+)
+def test_pydantic_ai_refuses_parts_that_its_models_do_not_give(part: Event, words: str) -> None:
+    """Its native return has the name of its tool, its file has bytes: a script without them was an error of the run."""
+    kinds = frozenset({*KINDS, "builtin-tool-return", "file"})
+    events = [{"event_kind": kind, "index": 0, "part": part} for kind in ("part_start", "part_end")]
+    scripted = ScriptedRun.read([*events, END, RESULT], part_kinds=kinds)
+    request: Any = SimpleNamespace(script=SimpleNamespace(abort=False), user=())
+    with pytest.raises(CannotPlayError, match=words):
+        PydanticAi.refuse(cast("Any", None), scripted, request)
