@@ -224,11 +224,11 @@ class _Writer:
                 pieces.append(self._text(index, "text"))
             elif kind == 2 and self._carriers and flag(source, 8):
                 own = {"part_kind": "custom:note", "provider_metadata": {"a": {"b": 1}}}
-                pieces.append([_part_start(index, own)])
+                pieces.append(self._whole(index, own))
             elif kind == 2:
                 pieces.append(self._text(index, "thinking"))
             elif kind == 3 and flag(source, 3):
-                pieces.append([_part_start(index, {"part_kind": "file", "content": dict(one_of(source, _FILES))})])
+                pieces.append(self._whole(index, {"part_kind": "file", "content": dict(one_of(source, _FILES))}))
             elif kind == 6 and flag(source, 2):
                 pieces.append(self._provider_call(index))
                 index += 1
@@ -262,7 +262,12 @@ class _Writer:
         returned = {"part_kind": "builtin-tool-return", "tool_call_id": call["tool_call_id"]}
         if flag(self._source, 2):
             returned["tool_name"] = call["tool_name"]
-        return [*events, _part_start(index + 1, {**returned, "content": json_value(self._source)})]
+        return [*events, *self._whole(index + 1, {**returned, "content": json_value(self._source)})]
+
+    def _whole(self, index: int, part: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the events of a part that comes at once; a server may say nothing of its end."""
+        start = _part_start(index, part)
+        return [start, {**start, "event_kind": "part_end"}] if flag_on(self._source, 2) else [start]
 
     def _call(self, index: int, kind: str = "tool-call") -> tuple[list[dict[str, Any]], dict[str, Any]]:
         source = self._source
