@@ -138,7 +138,10 @@ def test_a_scenario_that_does_not_load_is_told(call: Call, folder: Path) -> None
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("options", [("--cuts", "bytes", "--budget", "40"), ("--orders",), ("--budget", "4")])
+@pytest.mark.parametrize(
+    "options",
+    [("--cuts", "bytes", "--budget", "40"), ("--orders",), ("--orders", "--budget", "20"), ("--budget", "4")],
+)
 def test_workers_find_what_one_process_finds(call: Call, folder: Path, options: tuple[str, ...]) -> None:
     """The same document to the byte, and the same files of failures."""
     failing = ("--client", "python:tests.explore.defects:reordered_returns")

@@ -203,6 +203,23 @@ def test_a_budget_is_a_sample_of_all_orders(tmp_path):
     assert [one.places for one in some] == [one.places for one in whole]
 
 
+def test_the_orders_of_a_scenario_are_found_once(tmp_path, monkeypatch):
+    """Those that a budget chooses from are played; finding them takes most of the time."""
+    found: list[Any] = []
+
+    def find(events: Any, **options: Any) -> Any:
+        found.append(events)
+        return find_orders(events, **options)
+
+    (tmp_path / "two.yaml").write_text(TWO_TOOLS)
+    monkeypatch.setattr("tpharness.explore.orders.play.find_orders", find)
+    with Session() as session:
+        options = OrderOptions(budget=3, save=tmp_path / "failures")
+        (report,) = play_orders(select_scenarios((), (tmp_path,)), session, options)
+    assert report.tried == 3
+    assert len(found) == 1
+
+
 def test_an_order_that_the_server_cannot_play_has_not_failed(tmp_path, monkeypatch):
     """As in `run` and in a sweep of places: it is counted apart, with the reason."""
 

@@ -8,7 +8,6 @@ ones, and stand where their time puts them (R25, which the validity check holds)
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -67,32 +66,45 @@ def play_orders(
     """Play each scenario in other orders; yield what was found in each. ScenarioError for one that cannot be loaded."""
     items = [_Item(selected=one) for one in selected]
     if options.budget is not None:
-        counts = []
-        for one in selected:
-            ready = _prepare(one, session, options)
-            counts.append(0 if isinstance(ready, ScenarioReport) else sum(len(f.chosen) for _, _, f in ready.runs))
+        found = [_prepare(one, session, options) for one in selected]
+        counts = [0 if isinstance(one, ScenarioReport) else len(one.orders) for one in found]
         chosen = choose_places(counts, options.budget, options.seed)
-        items = [_Item(selected=one, numbers=frozenset(n)) for one, n in zip(selected, chosen, strict=True)]
+        sample = [
+            one if isinstance(one, ScenarioReport) else replace(one, orders=tuple(one.orders[n] for n in numbers))
+            for one, numbers in zip(found, chosen, strict=True)
+        ]
+        items = [_Item(selected=one, ready=ready) for one, ready in zip(selected, sample, strict=True)]
     return sweep_each(partial(_play_scenario, options=options), items, session, options.workers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Item:
-    """A scenario to play: the numbers of its orders to try, None for all."""
+class _Order:
+    """One order of the events of a run: the index of its turn, the number of the order there, the events' indices."""
 
-    selected: SelectedScenario
-    numbers: frozenset[int] | None = None
-
-    def __str__(self) -> str:
-        return self.selected.id
+    turn: int
+    number: int
+    indices: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ready:
-    """A case with the runs of it that have other orders, each with its index."""
+    """A case with the orders to play; `classes` says how many there are, `detail` more about each run."""
 
     case: Case
-    runs: Sequence[tuple[int, AgentRun, Orders]]
+    orders: tuple[_Order, ...]
+    classes: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    """A scenario to play; `ready` is None if its orders are still to be found."""
+
+    selected: SelectedScenario
+    ready: _Ready | ScenarioReport | None = None
+
+    def __str__(self) -> str:
+        return self.selected.id
 
 
 def _prepare(one: SelectedScenario, session: Session, options: OrderOptions) -> _Ready | ScenarioReport:
@@ -104,19 +116,28 @@ def _prepare(one: SelectedScenario, session: Session, options: OrderOptions) -> 
     if not scenario.runs or any(run.events is None for _, run in scenario.runs):
         return ScenarioReport(id=scenario.id, note="it has no server events to reorder")
     case = replace(case, scenario=_without_losses(case.scenario))
-    all_runs = [
-        (index, run, find_orders(run.events_before_cut, bound=options.bound, seed=options.seed))
+    found = {
+        index: find_orders(run.events_before_cut, bound=options.bound, seed=options.seed)
         for index, run in case.scenario.runs
-    ]
-    runs = [(index, run, found) for index, run, found in all_runs if found.chosen]
-    if not runs:
+    }
+    orders = tuple(
+        _Order(turn=index, number=number, indices=indices)
+        for index, of_run in found.items()
+        for number, indices in enumerate(of_run.chosen, start=1)
+    )
+    if not orders:
         return ScenarioReport(id=case.id, note="no two of its events may swap")
-    return _Ready(case=case, runs=runs)
+    return _Ready(
+        case=case,
+        orders=orders,
+        classes=sum(of_run.classes for of_run in found.values()),
+        detail="; ".join(_describe(index, of_run) for index, of_run in found.items() if of_run.chosen),
+    )
 
 
 def _play_scenario(item: _Item, *, session: Session, options: OrderOptions) -> ScenarioReport:
-    ready = _prepare(item.selected, session, options)
-    return ready if isinstance(ready, ScenarioReport) else _play_all(ready, item.numbers, session, options)
+    ready = item.ready or _prepare(item.selected, session, options)
+    return ready if isinstance(ready, ScenarioReport) else _play_all(ready, session, options)
 
 
 def _without_losses(scenario: Scenario) -> Scenario:
@@ -133,44 +154,42 @@ def _whole_stream(run: AgentRun) -> AgentRun:
     return replace(run, interrupt=None if cut.server_after is None else whole)
 
 
-def _play_all(ready: _Ready, numbers: frozenset[int] | None, session: Session, options: OrderOptions) -> ScenarioReport:
+def _play_all(ready: _Ready, session: Session, options: OrderOptions) -> ScenarioReport:
     case = ready.case
     tried = 0
-    count = itertools.count()
     bad: list[_Bad] = []
     refused: list[Result] = []
-    own = _own_threads(case, session) if numbers is None or numbers else {}
-    for index, run, found in ready.runs:
-        for number, order in enumerate(found.chosen, start=1):
-            if not _is_chosen(next(count), numbers):
-                continue
-            before = run.events_before_cut
-            moved = replace(run, events=(*reorder(before, order), *(run.events or ())[len(before) :]))
-            turns = (*case.scenario.turns[:index], moved, *case.scenario.turns[index + 1 :])
-            name = f"{case.id}@turn-{index}-order-{number}"
-            made = replace(case, id=name, scenario=replace(case.scenario, id=name, turns=turns))
-            result = _judge_order(made, own, session)
-            if result.outcome is Outcome.NOT_APPLICABLE:
-                refused.append(result)
-                continue
-            tried += 1
-            if not result.outcome.green:
-                bad.append((made, result))
+    own = _own_threads(case, session) if ready.orders else {}
+    for order in ready.orders:
+        made = _reordered(case, order)
+        result = _judge_order(made, own, session)
+        if result.outcome is Outcome.NOT_APPLICABLE:
+            refused.append(result)
+            continue
+        tried += 1
+        if not result.outcome.green:
+            bad.append((made, result))
     failures = tuple(_failures(case, bad, own if isinstance(own, dict) else {}, options))
     return ScenarioReport(
         id=case.id,
-        places=sum(found.classes for _, _, found in ready.runs),
+        places=ready.classes,
         tried=tried,
         passed=tried - len(bad),
         refused=len(refused),
         failures=failures,
         note=f"{counted(len(refused), 'order')} cannot be played: {refused[0].reason}" if refused else "",
-        detail="; ".join(_describe(index, found) for index, _, found in ready.runs),
+        detail=ready.detail,
     )
 
 
-def _is_chosen(number: int, numbers: frozenset[int] | None) -> bool:
-    return numbers is None or number in numbers
+def _reordered(case: Case, order: _Order) -> Case:
+    """Return the case with the events of one run in this order."""
+    turns = list(case.scenario.turns)
+    run = dict(case.scenario.runs)[order.turn]
+    before = run.events_before_cut
+    turns[order.turn] = replace(run, events=(*reorder(before, order.indices), *(run.events or ())[len(before) :]))
+    name = f"{case.id}@turn-{order.turn}-order-{order.number}"
+    return replace(case, id=name, scenario=replace(case.scenario, id=name, turns=tuple(turns)))
 
 
 def _describe(index: int, found: Orders) -> str:
