@@ -123,11 +123,12 @@ _NUMBERS = (
     ("to-seventeen-places", "Numbers have seventeen decimal places.", lambda n: round(n, 17) if is_float(n) else n),
 )
 _LONGEST = (65_535, 30_000)
-_KEYS = (
-    ("prototypes", "Keys that objects of JavaScript have", without("__proto__", "constructor")),
-    ("empty", "Keys that are empty", without("")),
+_LOST_KEYS = (
+    ("prototypes-lost", "without those that objects of JavaScript have", without("__proto__", "constructor")),
+    ("empty-lost", "without the empty ones", without("")),
 )
-_CASES = (
+_KEYS = (
+    *_LOST_KEYS,
     ("in-small-letters", "in small letters", keys(str.lower)),
     ("without-dots", "with underscores for dots", keys(lambda key: key.replace(".", "_"))),
     ("trimmed", "without the blanks around them", keys(str.strip)),
@@ -172,17 +173,6 @@ DEFECTS = (
     ),
     *(
         defect(
-            f"keys-{name}-lost-in-{place}",
-            "both",
-            f"{words} are left out of {where}.",
-            breaks,
-            in_field(field, lose, *kinds),
-        )
-        for place, where, breaks, field, kinds in _FIELDS
-        for name, words, lose in _KEYS
-    ),
-    *(
-        defect(
             f"keys-{name}-in-{place}",
             "both",
             f"Keys in {where} are stored {words}.",
@@ -190,17 +180,17 @@ DEFECTS = (
             in_field(field, change, *kinds),
         )
         for place, where, breaks, field, kinds in _FIELDS
-        for name, words, change in _CASES
+        for name, words, change in _KEYS
     ),
     *(
         defect(
-            f"keys-{name}-lost-in-client-metadata",
+            f"keys-{name}-in-client-metadata",
             "both",
-            f"{words} are left out of the client's metadata.",
+            f"Keys in the client's metadata are stored {words}.",
             _CLIENT,
-            metadata(lose),
+            metadata(change),
         )
-        for name, words, lose in _KEYS
+        for name, words, change in _LOST_KEYS
     ),
     *(
         defect(f"{name}-part-left-out", "both", sentence, breaks, parts_kept(keep))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,6 +14,7 @@ from tests.seeded_defects.looks import on_both
 from tests.seeded_defects.seeding import client_writer, defect, wrap
 from tests.seeded_defects.values import on_part
 
+from tpharness.explore.mutation import Defect
 from tpharness.facts import recorded_reason
 from tpharness.journal import Interrupted, JournalWriter
 from tpharness.vsp.context import OpenParts
@@ -79,6 +80,14 @@ def renamed(field: str, change: Callable[[str], str]):
     return on_part(lambda part: {**part, field: change(part[field])} if field in part else part)
 
 
+def stored(
+    prefix: str, what: str, field: str, table: Iterable[tuple[str, str, Callable[[str], str]]], clauses: str
+) -> Iterator[Defect]:
+    """Yield a defect for each way in which ids or names are stored: its name, "stored" in which words, the change."""
+    for name, words, change in table:
+        yield defect(f"{prefix}-{name}", "both", f"{what} are stored {words}.", clauses, renamed(field, change))
+
+
 def keeping(name: str):
     """Let what is known by an id stay when the id is used again."""
 
@@ -119,6 +128,13 @@ _SAME_BLOCKS = (
     ("composed", "that look alike", lambda key: unicodedata.normalize("NFC", key)),
     ("decoded", "that are the same address", unquote),
 )
+_TOOLS = (
+    ("in-small-letters", "in small letters", str.lower),
+    ("made-safe", "in the letters of an API, others as underscores", lambda name: re.sub("[^A-Za-z0-9_-]", "_", name)),
+    ("without-their-server", "as what follows the last two underscores", lambda name: name.rpartition("__")[2] or name),
+    ("cut-to-64", "in a column of 64 characters", lambda name: name[:64]),
+    ("trimmed", "without the blanks around them", str.strip),
+)
 
 DEFECTS = (
     *(
@@ -155,26 +171,7 @@ DEFECTS = (
         "tool.ids-match",
         renamed("tool_call_id", lambda name: name.removeprefix("call_")),
     ),
-    *(
-        defect(
-            f"names-of-tools-{name}", "both", sentence, "tool.ids-match stream.tool-input", renamed("tool_name", change)
-        )
-        for name, sentence, change in (
-            ("in-small-letters", "Names of tools are stored in small letters.", str.lower),
-            (
-                "made-safe",
-                "In a name of a tool other characters than those of an API become underscores.",
-                lambda name: re.sub("[^A-Za-z0-9_-]", "_", name),
-            ),
-            (
-                "without-their-server",
-                "Of a name of a tool what stands before the last underscores is cut off.",
-                lambda name: name.rpartition("__")[2] or name,
-            ),
-            ("cut-to-64", "A name of a tool is stored in a column of 64 characters.", lambda name: name[:64]),
-            ("trimmed", "Blanks around a name of a tool are cut off.", str.strip),
-        )
-    ),
+    *stored("names-of-tools", "Names of tools", "tool_name", _TOOLS, "tool.ids-match stream.tool-input"),
     defect(
         "return-named-by-the-first-call-of-its-id",
         "client",

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable
 from urllib.parse import quote, unquote
 
-from tests.seeded_defects.ids import finding_calls, renamed
+from tests.seeded_defects.ids import finding_calls, stored
 from tests.seeded_defects.interrupts import on_turns
 from tests.seeded_defects.seeding import client_writer, defect, wrap
 
@@ -93,6 +93,11 @@ _STORED = (
     ("of-latin-1", "in Latin 1, with question marks", lambda name: name.encode("latin-1", "replace").decode("latin-1")),
     ("cut-to-255", "in a column of 255 characters", lambda name: name[:255]),
 )
+_TOOLS = (
+    ("before-a-bar", "up to a bar", before("|")),
+    ("before-a-colon", "as what follows the last colon", last(":")),
+    ("composed", "in Unicode's composed form", composed),
+)
 _AGENTS = (
     ("in-small-letters", "in small letters", str.lower),
     ("after-a-slash", "behind the last slash", last("/")),
@@ -112,30 +117,8 @@ DEFECTS = (
         )
         for name, words, same in _FOUND
     ),
-    *(
-        defect(
-            f"ids-of-calls-stored-{name}",
-            "both",
-            f"Ids of calls are stored {words}.",
-            "tool.ids-match",
-            renamed("tool_call_id", change),
-        )
-        for name, words, change in _STORED
-    ),
-    *(
-        defect(
-            f"names-of-tools-stored-{name}",
-            "both",
-            f"Names of tools are stored {words}.",
-            "tool.ids-match",
-            renamed("tool_name", change),
-        )
-        for name, words, change in (
-            ("before-a-bar", "up to a bar", before("|")),
-            ("before-a-colon", "up to the colon behind their server's name", last(":")),
-            ("composed", "in Unicode's composed form", composed),
-        )
-    ),
+    *stored("ids-of-calls-stored", "Ids of calls", "tool_call_id", _STORED, "tool.ids-match"),
+    *stored("names-of-tools-stored", "Names of tools", "tool_name", _TOOLS, "tool.ids-match"),
     *(
         defect(
             f"ids-of-agents-stored-{name}",
