@@ -17,7 +17,6 @@ from math import isfinite
 from typing import Any
 
 __all__ = [
-    "FINISH_REASONS",
     "binary_identifier",
     "event_timestamp",
     "interruption_reason",
@@ -31,10 +30,10 @@ __all__ = [
     "parse_tool_args",
     "provider_names",
     "recorded_reason",
+    "utc_text",
 ]
 
-FINISH_REASONS = ("stop", "length", "content_filter", "tool_call", "error")
-
+_FINISH_REASONS = ("stop", "length", "content_filter", "tool_call")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _STANDARD_ALPHABET = str.maketrans("-_", "+/")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+={0,2}")
@@ -90,7 +89,7 @@ def normalize_finish_reason(word: str | None) -> str | None:
     if word is None:
         return None
     word = _REASON_WORDS.get(word, word)
-    return word if word in FINISH_REASONS else "error"
+    return word if word in _FINISH_REASONS else "error"
 
 
 def interruption_reason(word: str | None, *, error_seen: bool) -> str | None:
@@ -142,25 +141,30 @@ def event_timestamp(data: Any) -> str | None:
     stated = data.get("timestamp") if isinstance(data, Mapping) else None
     if not isinstance(stated, str) or not is_time(stated):
         return None
-    whole, fraction = _moment(stated)
-    text = whole.replace(tzinfo=None).isoformat()
-    return f"{text}.{fraction}Z" if fraction else f"{text}Z"
+    return f"{utc_text(stated)}Z"
+
+
+def utc_text(at: str) -> str:
+    """Return an ISO 8601 time in UTC, without its offset and the zeros at the end of its fraction (R47).
+
+    The texts of two times compare as the times do: a fraction keeps every digit, of which `datetime` keeps six.
+    ValueError for a text that is not a time, OverflowError for a time that is outside the calendar in UTC.
+    """
+    moment = datetime.fromisoformat(at)
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC)
+    whole = moment.replace(microsecond=0, tzinfo=None).isoformat()
+    fraction = _FRACTION.search(at)
+    digits = fraction[1].rstrip("0") if fraction else ""
+    return f"{whole}.{digits}" if digits else whole
 
 
 def later_time(one: str, other: str) -> str:
     """Return the later of two ISO 8601 times, the first if they are equal or one of them cannot be read."""
     try:
-        return other if _moment(other) > _moment(one) else one
+        return other if utc_text(other) > utc_text(one) else one
     except (ValueError, OverflowError):
         return one
-
-
-def _moment(text: str) -> tuple[datetime, str]:
-    """Return the second of an ISO 8601 time in UTC, and the digits of its fraction, of which `datetime` keeps six."""
-    moment = datetime.fromisoformat(text)
-    fraction = _FRACTION.search(text)
-    whole = moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)  # R47
-    return whole.replace(microsecond=0), "" if fraction is None else fraction[1].rstrip("0")
 
 
 def is_base64(text: str) -> bool:
@@ -173,7 +177,7 @@ def is_base64(text: str) -> bool:
 def binary_identifier(data: str) -> str:
     """Derive the identifier of base64 content as Pydantic AI does, so that both sides give it the same one."""
     if is_base64(data):
-        standard = data.translate(_STANDARD_ALPHABET).rstrip("=")
+        standard = data.translate(_STANDARD_ALPHABET)
         content = b64decode(standard + "=" * (-len(standard) % 4))
     else:
         content = data.encode("utf-8", "surrogatepass")

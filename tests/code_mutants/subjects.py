@@ -262,6 +262,7 @@ _NODE_HTTP = (
 SUBJECTS: tuple[Subject, ...] = (
     ProgramSubject(file="examples/plain_python.py", one_in=6, left_out=_HTTP),
     NodeSubject(file="examples/plain_node.mjs", one_in=12, left_out=_NODE_HTTP),
+    ReferenceSubject(file="src/tpharness/facts.py", one_in=2),
     *_reference("journal", 2),
     *_reference("dialects", 2),
     *_reference("vsp", 8, ("majors.py",)),

@@ -6,18 +6,16 @@ in the order of its calls (R11). The same for every version but for the names of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, cast
 
+from tpharness.facts import utc_text
 from tpharness.journal import Entry, Event, Prompt, Response, Return
 from tpharness.protocol.types import Message, RequestMessage, ResponseMessage, SystemMessage
 
 __all__ = ["EventNamer", "messages", "time_key"]
 
 EventNamer = Callable[[str], str]
-_FINER = re.compile(r"[.,]\d{6}(\d+)", re.ASCII)
 _EARLIER = -1  # the group of returns to calls that earlier turns left open (R30)
 
 
@@ -57,19 +55,12 @@ def messages(
 
 def time_key(at: str) -> str:
     """Return a string that orders ISO 8601 times, whatever their offsets and fractions; equal times are equal."""
-    if at.endswith("Z"):
-        key = at[:-1]
-    else:
+    if not at.endswith("Z"):
         try:
-            moment = datetime.fromisoformat(at)
+            return utc_text(at)
         except ValueError:
             return at
-        finer = _FINER.search(at)  # the digits of a fraction that `datetime` does not keep
-        spec = "auto" if finer is None else "microseconds"
-        key = (
-            (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None).isoformat(timespec=spec)
-        )
-        key = key if finer is None else f"{key}{finer[1]}"
+    key = at[:-1]
     return key.rstrip("0").rstrip(".") if "." in key else key
 
 
