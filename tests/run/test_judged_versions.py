@@ -58,7 +58,7 @@ def played() -> list[Result]:
 def test_every_check_is_judged_in_every_version_or_says_why_it_never_is(played: list[Result]) -> None:
     """A check that is silent about a version would pass whatever is written in it."""
     assert {version for result in played for version in result.not_judged} == set(Version)
-    assert unexcused(played) == []
+    assert unexcused(played) == [], "add a scenario to FEW in which the check has something to judge"
     assert [(one.check, [v.value for v in one.versions]) for one in never_judged(played)] == [
         ("monotonicity", ["2.0.0", "0.0.3"]),  # R18
         ("integrity", ["2.0.0"]),  # R6: no references
@@ -75,10 +75,9 @@ def test_a_check_that_is_silent_about_a_version_is_found(check: str, played: lis
         reasons = {**result.not_judged.get(oldest, {}), check: silent}
         return replace(result, not_judged={**result.not_judged, oldest: reasons} if result.not_judged else {})
 
-    found = unexcused(map(silenced, played))
-    assert len(found) == 1
-    assert found[0].startswith(f"{check} judged nothing in 2.0.0 (")
-    assert found[0].endswith(" cases): it happens to be so in this case")
+    (line,) = [line for line in unexcused(map(silenced, played)) if line.startswith(f"{check} ")]
+    assert line.startswith(f"{check} judged nothing in 2.0.0 (")
+    assert line.endswith(" cases): it happens to be so in this case")
 
 
 def test_reasons_come_in_the_order_of_the_versions() -> None:

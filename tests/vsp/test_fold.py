@@ -49,7 +49,7 @@ VALUES: dict[str, Any] = {
     "kind": "a.b",
     "parts": [{"type": "text", "text": "go"}],
 }
-"""A value for each field that some chunk must have."""
+"""A value for each field that some chunk must have. A KeyError below names one that is missing here."""
 EXAMPLES: dict[str, dict[str, Any]] = {
     **{name: {field: VALUES[field] for field in CHUNK_TYPES[name].required} for name in RECORDS},
     "data-app-x": {"data": 1},
