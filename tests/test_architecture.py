@@ -23,7 +23,6 @@ LAYERS = {
     "output": 2,
     "project_file": 2,
     "scenario_files": 2,
-    "monitor": 0,
     "printable": 0,
     "readings": 0,
     "waiting": 0,

@@ -171,6 +171,12 @@ async def test_cookies_of_one_case_are_not_sent_in_the_next(serve: Serve) -> Non
     assert not [request for request in requests if b"cookie" in request.lower()]
 
 
+async def test_a_client_waits_a_little_longer_than_the_guide_lets_a_server_be_silent() -> None:
+    """35 seconds against 30, and heartbeats every 15: what a server ends by itself is no end of the network."""
+    defaults = Settings()
+    assert (defaults.client_seconds, defaults.heartbeat) == (35.0, 15.0)
+
+
 async def test_a_silent_stream_is_kept_while_heartbeats_arrive(serve: Serve) -> None:
     """R55: the limit is for a stream on which nothing arrives, so a tool may take its time."""
     async with serve() as peer, streaming(sends(HEAD, then=comments_and_the_rest)) as (url, _):

@@ -13,7 +13,7 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.explore.mutation import Harmless
 from tpharness.server_events import encoder
 from tpharness.targets import reference
-from tpharness.vsp.encode import encode_comment
+from tpharness.vsp.encode import KEEP_ALIVE
 
 __all__ = ["HARMLESS"]
 
@@ -131,7 +131,7 @@ def with_crlf(data: bytes) -> bytes:
 
 
 def commented(data: bytes) -> bytes:
-    return encode_comment("keep-alive") + data
+    return KEEP_ALIVE + data
 
 
 def numbered_events(data: bytes) -> bytes:

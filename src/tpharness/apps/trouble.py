@@ -20,11 +20,6 @@ from tpharness.printable import counted
 
 __all__ = ["KINDS", "find_trouble", "turn_trouble"]
 
-_VARIABLES = (
-    "is OPENAI_BASE_URL (or ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL) read where the model is made, and no gateway"
-    " between?"
-)
-
 _NO_SUCH_ADDRESS = (404, 405)
 
 UNREACHABLE = Kind("app-unreachable")

@@ -14,7 +14,6 @@ from typing import Any
 
 import aiohttp
 
-from tpharness.monitor import Timeouts
 from tpharness.targets.marks import find_stop
 from tpharness.vsp.sse import SseParser
 
@@ -24,6 +23,7 @@ _BROKEN = "broken off"
 _LEAD = 32  # bytes: longer than the comment, which may come in several reads
 _FIRST_DELAY = 0.05
 _LONGEST_DELAY = 1.0
+_MOST_FAILURES = 3  # in a row without anything new: the guide's
 _LOOKS = 4  # turns of the loop from what a socket has to who reads it, and one more
 
 
@@ -62,7 +62,7 @@ class Listener:
             if reason != _BROKEN:
                 return reason
             failures = 0 if len(self._seen) > len(seen) else failures + 1
-            if not self.resumes or not self._last_id or failures >= Timeouts().max_reconnects:
+            if not self.resumes or not self._last_id or failures >= _MOST_FAILURES:
                 return "network_failure"
             delay = self._retry if self._retry is not None else _FIRST_DELAY * failures
             await asyncio.sleep(min(delay, _LONGEST_DELAY))

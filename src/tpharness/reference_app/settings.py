@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpharness.monitor import Timeouts
-
 __all__ = ["LARGE_RETURN", "Settings"]
 
 LARGE_RETURN = 100 * 1024
@@ -26,7 +24,8 @@ class Settings:
     sync: bool = True
     token: str | None = None
     continues: bool = True
-    heartbeat: float = Timeouts().heartbeat
+    heartbeat: float = 15.0
+    """Seconds without data after which a stream sends a comment (R35); the default is the guide's."""
     content_url: str = "tpharness:content"
     """What `content_ref.uri` begins with; `/<sha256>` follows. The default names the server that holds the thread."""
     allow_host: tuple[str, ...] = ()
@@ -37,8 +36,8 @@ class Settings:
     """Hosts from which the client's role may fetch the content of a `content_ref`; by default none."""
     unread_seconds: float = 60.0
     """Seconds after which a run that waits for its end is ended if it does not have a reader."""
-    client_seconds: float = Timeouts().client_stream
-    """Silence after which the client's role gives a stream up whose limits do not say."""
+    client_seconds: float = 35.0
+    """Silence after which the client's role gives a stream up whose limits do not say; the default is the guide's."""
     max_body: int = 64 * 1024 * 1024
     max_events: int = 100_000
     max_threads: int = 50_000

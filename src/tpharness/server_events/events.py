@@ -21,7 +21,7 @@ from tpharness.server_events.native import REFUSED, native_type
 from tpharness.server_events.returns import custom_data, event_name
 from tpharness.server_events.shapes import EVENT
 
-__all__ = ["REQUIRED_FIELDS", "EventKind", "event_kind", "event_time", "shift"]
+__all__ = ["EventKind", "event_kind", "event_time", "shift"]
 
 
 class EventKind(Enum):
@@ -52,11 +52,6 @@ class EventKind(Enum):
     RESPONSE_RESET = "response_reset"
     AGENT_START = "agent_start"
 
-
-REQUIRED_FIELDS: Mapping[EventKind, tuple[str, ...]] = {
-    kind: EVENT.records[kind.value].required for kind in EventKind if EVENT.records[kind.value].required
-}
-"""The fields that events of a kind cannot lack; `shapes` says what each may hold."""
 
 _NOWHERE = Place()
 _KINDS = {kind.value: kind for kind in EventKind}

@@ -40,7 +40,6 @@ class Relay:
         self._sleep = sleep
         self._plans: deque[Plan] = deque()
         self._listener = Listener(self._serve_connection)
-        self._live: set[asyncio.StreamWriter] = set()
         self.recorded: list[bytearray] = []
         """What the server answered, for each connection in the order in which they came."""
         self.refused = 0
@@ -67,27 +66,16 @@ class Relay:
         """Apply these plans to the next connections, one each; connections after them pass unharmed."""
         self._plans.extend(plans)
 
-    def retarget(self, host: str, port: int) -> None:
-        """Connect later connections to another address, for a server that was started again."""
-        self._upstream = (host, port)
-
-    def reset_all(self) -> None:
-        """Reset every connection that is open."""
-        for writer in self._live:
-            _abort(writer, rst=True)
-
     # ------------------------------------------------------------------------------------------------ a connection
 
     async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         plan = self._plans.popleft() if self._plans else Plan()
         record = bytearray()
         self.recorded.append(record)
-        self._live.add(writer)
         upstream: asyncio.StreamWriter | None = None
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 answers, upstream = await asyncio.open_connection(*self._upstream)
-            self._live.add(upstream)
             _no_delay(writer)
             _no_delay(upstream)
             await self._carry(reader, writer, answers, upstream, Transmission(plan), record)
@@ -99,7 +87,6 @@ class Relay:
         finally:
             for side in (writer, upstream):
                 if side is not None:
-                    self._live.discard(side)
                     side.transport.abort()
 
     async def _carry(

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DONE",
     "KEEP_ALIVE",
-    "encode_comment",
     "encode_data",
     "encode_json",
     "encode_sse",
@@ -143,8 +142,3 @@ def encode_stream(chunks: Iterable[Chunk | Mapping[str, Any]], *, done: bool = T
 def encode_data(data: bytes) -> bytes:
     """Write any bytes as one event, a data line for each of their lines."""
     return b"".join(b"data: %b\n" % line for line in _LINE_END.split(data)) + b"\n"
-
-
-def encode_comment(text: str) -> bytes:
-    """Write a comment, which every client ignores (R35), a comment line for each line of the text."""
-    return b"".join(b": %b\n" % line for line in _LINE_END.split(text.encode("utf-8", "replace"))) + b"\n"
