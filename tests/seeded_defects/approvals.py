@@ -26,14 +26,6 @@ def request_once(was):
     return request
 
 
-def denial_once(was):
-    def response(self, chunk):
-        if self._approvals.get(chunk.approval_id) not in self._denials:
-            was(self, chunk)
-
-    return response
-
-
 def of_this_stream(was):
     def begin(self):
         was(self)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
 from typing import Any
 
-from tpharness.checks.contract import Check, Evidence
+from tpharness.checks.contract import Check, Evidence, Thread, search_sides
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.versions import Version, event_name
 from tpharness.scenario.outline import outline
@@ -26,27 +28,21 @@ UNEXPECTED = Kind("unexpected-finding")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
-    return [*_outline(evidence), *_thread(evidence), *_findings(evidence)]
+    found: list[Finding] = []
+    if (wanted := evidence.expectation) is not None:
+        if (lines := wanted.outline.get(evidence.version)) is not None:
+            found += search_sides(evidence, partial(_outline, in_version(lines, evidence.version)))
+        if (thread := wanted.thread.get(evidence.version)) is not None:
+            found += search_sides(evidence, partial(_thread, thread))
+    return [*found, *_findings(evidence)]
 
 
-def _outline(evidence: Evidence) -> list[Finding]:
-    wanted = evidence.expectation.outline.get(evidence.version) if evidence.expectation else None
-    if wanted is None:
-        return []
-    findings = []
-    for side in (evidence.server, evidence.client):
-        if side is None:
-            continue
-        got = outline(dict(side.thread))
-        lines = in_version(wanted, evidence.version)
-        for index in range(max(len(got), len(lines))):
-            one = got[index] if index < len(got) else "(missing)"
-            other = lines[index] if index < len(lines) else "(missing)"
-            if one != other:
-                place = Place(case=evidence.case, side=side.name, pointer=f"/turns/{index}")
-                findings.append(OUTLINE_DIFFERS.at(place, got=one, expected=other))
-                break
-    return findings
+def _outline(wanted: Sequence[str], thread: Thread) -> list[Finding]:
+    got = outline(dict(thread))
+    for index, (one, other) in enumerate(zip_longest(got, wanted, fillvalue="(missing)")):
+        if one != other:
+            return [OUTLINE_DIFFERS.at(Place(pointer=f"/turns/{index}"), got=one, expected=other)]
+    return []
 
 
 def in_version(lines: Sequence[str], version: Version) -> list[str]:
@@ -56,22 +52,14 @@ def in_version(lines: Sequence[str], version: Version) -> list[str]:
     return [_EVENT.sub(lambda match: f"event({event_name(match[1], version)})", line) for line in kept]
 
 
-def _thread(evidence: Evidence) -> list[Finding]:
-    wanted = evidence.expectation.thread.get(evidence.version) if evidence.expectation else None
-    if wanted is None:
+def _thread(wanted: Mapping[str, Any], thread: Thread) -> list[Finding]:
+    miss = _mismatch(thread, wanted, "")
+    if miss is None:
         return []
-    findings = []
-    for side in (evidence.server, evidence.client):
-        if side is None:
-            continue
-        miss = _mismatch(side.thread, wanted, "")
-        if miss is not None:
-            pointer, got, expected = miss
-            place = Place(case=evidence.case, side=side.name, pointer=pointer)
-            expected = "(absent)" if expected is None else expected  # R37: so is null
-            symptom = f"at {_INDEX.sub('/*', pointer)}"
-            findings.append(THREAD_DIFFERS.at(place, got=got, expected=expected, symptom=symptom))
-    return findings
+    pointer, got, expected = miss
+    expected = "(absent)" if expected is None else expected  # R37: so is null
+    symptom = f"at {_INDEX.sub('/*', pointer)}"
+    return [THREAD_DIFFERS.at(Place(pointer=pointer), got=got, expected=expected, symptom=symptom)]
 
 
 def _mismatch(got: Any, wanted: Any, pointer: str, *, data: bool = False) -> tuple[str, Any, Any] | None:

@@ -98,48 +98,28 @@ def turn_facts(case: TracedCase, turn: Line) -> list[Fact]:
     told_calls = {call["id"]: call for line in told or () for call in line.get("calls", ())}
     told_results = {one["id"]: one for line in told or () for one in line.get("results", ())}
 
-    def told_fate(said: str | None, kept: str | None) -> Fate:
-        return Fate(word="") if told is None else fate(said, kept)
+    def fact(what: str, said: str | None, on_screen: str | None, kept: str | None, **more: bool) -> Fact:
+        told_fate = Fate(word="") if told is None else fate(said, kept)
+        return Fact(what=what, said=said, shown=fate(said, on_screen), told=told_fate, **more)
 
     facts: list[Fact] = []
-    text = _joined(asked["said"] for asked in mine)
-    seen = _joined(part["text"] for part in _parts(shown) if part.get("type") == "text" and _has_text(part))
-    repeated = None if told is None else _joined(line["text"] for line in told if line["role"] == "assistant")
+    text = _joined(asked["said"] for asked in mine) or None
+    seen = _joined(part["text"] for part in _parts(shown) if part.get("type") == "text" and _has_text(part)) or None
+    repeated = _joined(line["text"] for line in told or () if line["role"] == "assistant") or None
     if text or seen or repeated:
         whole = all(asked["outcome"] == "completed" or asked["calls"] for asked in mine)
-        shown_fate = fate(text or None, seen or None)
-        facts.append(
-            Fact(
-                what="text",
-                said=text or None,
-                shown=shown_fate,
-                told=told_fate(text or None, repeated or None),
-                whole=whole,
-            )
-        )
+        facts.append(fact("text", text, seen, repeated, whole=whole))
     for name in dict.fromkeys((*said_calls, *shown_calls, *told_calls)):
         call = said_calls.get(name)
         said = None if call is None else call_words(call)
         on_screen = None if name not in shown_calls else _shown_call(shown_calls[name])
         kept = None if name not in told_calls else call_words(told_calls[name])
-        ended = call is None or call.get("whole", True)
-        facts.append(
-            Fact(what=f"call {name}", said=said, shown=fate(said, on_screen), told=told_fate(said, kept), whole=ended)
-        )
+        facts.append(fact(f"call {name}", said, on_screen, kept, whole=call is None or call.get("whole", True)))
         content = None if name not in results else results[name]["content"]
         on_screen = _shown_result(shown_calls.get(name, {}))
         kept = None if name not in told_results else told_results[name]["content"]
         if content is not None or on_screen is not None or kept is not None:
-            about = f"result of {name}"
-            facts.append(
-                Fact(
-                    what=about,
-                    said=content,
-                    shown=fate(content, on_screen),
-                    told=told_fate(content, kept),
-                    is_result=True,
-                )
-            )
+            facts.append(fact(f"result of {name}", content, on_screen, kept, is_result=True))
     return facts
 
 
