@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from tests.seeded_defects.leaks import metadata
-from tests.seeded_defects.looks import keys, numbers, on_both, storing, texts, without
+from tests.seeded_defects.looks import keys, numbers, storing, texts, without
 from tests.seeded_defects.repeats import on_document
-from tests.seeded_defects.seeding import defect
+from tests.seeded_defects.seeding import both_writers, defect
 from tests.seeded_defects.values import on_part, on_response
 
 __all__ = ["DEFECTS"]
@@ -158,7 +158,7 @@ DEFECTS = (
         )
         for place in _PLACES
         for name, sentence, change in _NUMBERS
-        for seed in (on_both(storing(numbers(change), place)),)
+        for seed in (both_writers(storing(numbers(change), place)),)
     ),
     *(
         defect(
@@ -166,7 +166,7 @@ DEFECTS = (
             "both",
             f"Texts in {place} are cut after {most} characters.",
             _CLAUSES[place],
-            on_both(storing(texts(lambda text, most=most: text[:most]), place)),
+            both_writers(storing(texts(lambda text, most=most: text[:most]), place)),
         )
         for place in _PLACES
         for most in _LONGEST

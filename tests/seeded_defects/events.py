@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 from tests.seeded_defects.seeding import (
+    both_writers,
     client_writer,
     defect,
     each_chunk,
     on_chunk,
     put,
     server_writer,
-    together,
     wrap,
 )
 
@@ -297,7 +297,7 @@ DEFECTS = (
         "both",
         "Of two events with one name the later one stands in place of the earlier.",
         "event.order",
-        together(client_writer(OneEventForAName), server_writer(OneEventForAName)),
+        both_writers(OneEventForAName),
     ),
     defect(
         "events-at-the-end-of-their-turn",
@@ -412,7 +412,7 @@ DEFECTS = (
         "both",
         "A citation that comes after its step stays when the response is dropped.",
         "event.source R25",
-        together(client_writer(LooseAfterwards), server_writer(LooseAfterwards)),
+        both_writers(LooseAfterwards),
     ),
     defect(
         "steering-with-nothing-is-a-request",

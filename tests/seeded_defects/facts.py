@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from tests.seeded_defects.seeding import (
+    both_writers,
     defect,
     on_chunk,
     put,
@@ -181,10 +182,10 @@ DEFECTS = (
     ),
     defect(
         "usage-counted-twice",
-        "server",
+        "both",
         "The total that a result tells is added to what its responses told.",
         "usage.sums R17",
-        server_writer(UsageAsItComes),
+        both_writers(UsageAsItComes),
     ),
     defect(
         "usage-of-an-interrupted-result-lost",

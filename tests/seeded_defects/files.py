@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
+from tests.seeded_defects.approvals import without_facts
 from tests.seeded_defects.seeding import defect, each_chunk, on_chunk
 
 from tpharness.vsp import records as c
@@ -23,10 +24,6 @@ def of_files(change):
         return [chunk]
 
     return each_chunk(one)
-
-
-def without_names(was):
-    return lambda self, chunk: was(self, replace(chunk, provider_metadata=None))
 
 
 def any_type(was):
@@ -49,7 +46,7 @@ DEFECTS = (
         "client",
         "A client gives every file the name of its bytes or of its address.",
         "part.file-names R63",
-        on_chunk(without_names, c.FileChunk),
+        on_chunk(without_facts, c.FileChunk),
     ),
     defect(
         "unknown-media-type-sent-empty",

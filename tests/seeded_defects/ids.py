@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from tests.seeded_defects.looks import on_both
-from tests.seeded_defects.seeding import client_writer, defect, wrap
+from tests.seeded_defects.seeding import both_writers, client_writer, defect, wrap
 from tests.seeded_defects.values import on_part
 
 from tpharness.explore.mutation import Defect
@@ -143,7 +142,7 @@ DEFECTS = (
             "both",
             f"Ids of calls {words} name one call.",
             "tool.ids-match",
-            on_both(finding_calls(same)),
+            both_writers(finding_calls(same)),
         )
         for name, words, same in _SAME
     ),

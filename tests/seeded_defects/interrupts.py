@@ -5,7 +5,16 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from tests.seeded_defects.seeding import client_writer, defect, on_chunk, put, server_writer, together, wrap
+from tests.seeded_defects.seeding import (
+    both_writers,
+    client_writer,
+    defect,
+    on_chunk,
+    put,
+    server_writer,
+    together,
+    wrap,
+)
 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import AgentTurn, Completed, Interrupted, JournalWriter, Log, UserTurn, writer
@@ -347,7 +356,7 @@ DEFECTS = (
         "both",
         "When the second agent is cut, the turn of the first one is marked as well.",
         "interrupt.nested R29",
-        together(client_writer(OneReasonForAll), server_writer(OneReasonForAll)),
+        both_writers(OneReasonForAll),
     ),
     defect(
         "incomplete-stream-kept-as-a-reason",

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tests.seeded_defects.seeding import client_writer, defect, on_event, on_wire, server_writer, together
+from tests.seeded_defects.seeding import both_writers, client_writer, defect, on_event, on_wire, together
 
 from tpharness.journal import JournalWriter, Return, UserTurn
 from tpharness.server_events.events import EventKind
@@ -86,11 +86,6 @@ class FailureOutlivesItsTurn(JournalWriter):
         self._failed = False
 
 
-def on_both(writer):
-    """Let both sides write their journals so."""
-    return together(server_writer(writer), client_writer(writer))
-
-
 def model_stays(name):
     """Keep what the agent before the hand-off asked, under the name that it has there."""
 
@@ -112,14 +107,14 @@ DEFECTS = (
         "both",
         "A call that an earlier run left open may be answered once in each later run.",
         "tool.first-output-stands R14",
-        on_both(AnswersOfThisTurn),
+        both_writers(AnswersOfThisTurn),
     ),
     defect(
         "answer-of-an-interrupted-turn-forgotten",
         "both",
         "A call that an interrupted run has answered may be answered again.",
         "tool.first-output-stands R14",
-        on_both(AnswersGoWithTheirTurn),
+        both_writers(AnswersGoWithTheirTurn),
     ),
     defect(
         "one-late-answer-a-turn",
@@ -133,21 +128,21 @@ DEFECTS = (
         "both",
         "What the user says a second time is not stored.",
         "turn.same-words-later R9",
-        on_both(SameWordsOnce),
+        both_writers(SameWordsOnce),
     ),
     defect(
         "prompt-of-the-user-stored-again-for-the-next-agent",
         "both",
         "The request of an agent that takes over is stored though it repeats what the user asked.",
         "turn.user-input-once R9",
-        on_both(RepeatedOnlyAtOnce),
+        both_writers(RepeatedOnlyAtOnce),
     ),
     defect(
         "failure-outlives-its-agent",
         "both",
         "A run in which one agent's model failed and another took over is broken where the first failed.",
         "turn.agent-change interrupt.error interrupt.error-then-finish R27 R45",
-        on_both(FailureOutlivesItsTurn),
+        both_writers(FailureOutlivesItsTurn),
     ),
     defect(
         "server-gives-the-next-agent-the-model-of-the-last",

@@ -9,9 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 from tests.seeded_defects.interrupts import on_turns
-from tests.seeded_defects.looks import on_both
 from tests.seeded_defects.repeats import on_document
-from tests.seeded_defects.seeding import defect, put, together, wrap
+from tests.seeded_defects.seeding import both_writers, defect, put, together, wrap
 from tests.seeded_defects.values import on_event, on_part, on_response
 
 from tpharness.dialects import messages
@@ -177,7 +176,7 @@ DEFECTS = (
         "both",
         "A turn that finishes with an error that nobody reported is interrupted, since a turn before it had one.",
         "interrupt.error interrupt.error-then-finish R27",
-        on_both(ErrorRemembered),
+        both_writers(ErrorRemembered),
     ),
     defect(
         "last-finish-reason-stays-over-runs",
@@ -195,7 +194,7 @@ DEFECTS = (
         "both",
         "A response that tells no finish reason and no id has those of the response before.",
         "message.finish-reason message.provider-facts R16",
-        on_both(FactsStay),
+        both_writers(FactsStay),
     ),
     defect(
         "finish-reason-read-off-the-parts",
@@ -209,7 +208,7 @@ DEFECTS = (
         "both",
         "Messages belong to the agent with which the thread began.",
         "message.agent-id",
-        on_both(FirstAgent),
+        both_writers(FirstAgent),
     ),
     defect(
         "tokens-counted-in-32-bits",

@@ -13,12 +13,12 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 from tests.seeded_defects.calls import read_args
-from tests.seeded_defects.seeding import client_writer, defect, server_writer, together
+from tests.seeded_defects.seeding import both_writers, defect
 
 from tpharness.facts import join_text
 from tpharness.journal import JournalWriter
 
-__all__ = ["DEFECTS", "on_both"]
+__all__ = ["DEFECTS"]
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufe0f\ufffe\uffff]")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -42,11 +42,6 @@ _WHERE = {
 _SAYS = " ".join(_CLAUSES.values())
 _VALUES = " ".join(_CLAUSES[place] for place in ("args", "result", "event"))
 _RETURNS = "tool.status-success stream.tool-output"
-
-
-def on_both(writer):
-    """Let both sides write their journals so."""
-    return together(server_writer(writer), client_writer(writer))
 
 
 def storing(change: Callable[[Any], Any], *places: str) -> type[JournalWriter]:
@@ -205,7 +200,7 @@ DEFECTS = (
         "both",
         "Characters that nobody sees are taken out: zero-width ones, soft hyphens, marks of direction.",
         _SAYS,
-        on_both(storing(texts(lambda text: _INVISIBLE.sub("", text)))),
+        both_writers(storing(texts(lambda text: _INVISIBLE.sub("", text)))),
     ),
     *(
         defect(
@@ -213,7 +208,7 @@ DEFECTS = (
             "both",
             f"{_WHERE[place]} an emoji becomes a question mark, since the column has three bytes for a character.",
             _CLAUSES[place],
-            on_both(storing(texts(lambda text: _ASTRAL.sub("?", text)), place)),
+            both_writers(storing(texts(lambda text: _ASTRAL.sub("?", text)), place)),
         )
         for place in _PLACES
     ),
@@ -223,7 +218,7 @@ DEFECTS = (
             "both",
             f"{_WHERE[place]} several blanks, tabs and line ends become one blank.",
             _CLAUSES[place],
-            on_both(storing(texts(lambda text: re.sub(r"\s+", " ", text)), place)),
+            both_writers(storing(texts(lambda text: re.sub(r"\s+", " ", text)), place)),
         )
         for place in _PLACES
     ),
@@ -232,42 +227,42 @@ DEFECTS = (
         "both",
         "What stands between <think> and </think> is taken out wherever it comes.",
         _SAYS,
-        on_both(storing(texts(lambda text: re.sub(r"<think>.*?</think>", "", text)))),
+        both_writers(storing(texts(lambda text: re.sub(r"<think>.*?</think>", "", text)))),
     ),
     defect(
         "fences-removed",
         "both",
         "A text that is one block of code loses the fence around it.",
         _SAYS,
-        on_both(storing(texts(lambda text: re.sub(r"\A```\w*\n(.*?)\n```\Z", r"\1", text, flags=re.DOTALL)))),
+        both_writers(storing(texts(lambda text: re.sub(r"\A```\w*\n(.*?)\n```\Z", r"\1", text, flags=re.DOTALL)))),
     ),
     defect(
         "placeholders-filled-in",
         "both",
         "Braces in a text are taken for placeholders of a template.",
         _SAYS,
-        on_both(storing(texts(lambda text: re.sub(r"\$?\{\w*\}|%s", "", text)))),
+        both_writers(storing(texts(lambda text: re.sub(r"\$?\{\w*\}|%s", "", text)))),
     ),
     defect(
         "escapes-of-addresses-decoded",
         "both",
         "A percent sign with two digits is read as the character that it stands for in an address.",
         _SAYS,
-        on_both(storing(texts(unquote))),
+        both_writers(storing(texts(unquote))),
     ),
     defect(
         "entities-of-markup-decoded",
         "both",
         "An entity of HTML becomes its character.",
         _SAYS,
-        on_both(storing(texts(html.unescape))),
+        both_writers(storing(texts(html.unescape))),
     ),
     defect(
         "secrets-masked-in-texts",
         "both",
         "What looks like an address or a key is masked before it is stored.",
         _SAYS,
-        on_both(storing(texts(lambda text: re.sub(r"[\w.]+@[\w.]+|\bsk-\w+", "***", text)))),
+        both_writers(storing(texts(lambda text: re.sub(r"[\w.]+@[\w.]+|\bsk-\w+", "***", text)))),
     ),
     *(
         defect(
@@ -275,7 +270,7 @@ DEFECTS = (
             "both",
             f"{_WHERE[place]} the word null is stored as nothing.",
             _CLAUSES[place],
-            on_both(storing(texts(lambda text: "" if text in ("null", "undefined") else text), place)),
+            both_writers(storing(texts(lambda text: "" if text in ("null", "undefined") else text), place)),
         )
         for place in ("text", "args", "result", "user")
     ),
@@ -284,7 +279,7 @@ DEFECTS = (
         "both",
         "A text that is the data URL of an image is replaced.",
         _SAYS,
-        on_both(storing(texts(lambda text: "[image]" if text.startswith("data:image/") else text))),
+        both_writers(storing(texts(lambda text: "[image]" if text.startswith("data:image/") else text))),
     ),
     *(
         defect(
@@ -292,7 +287,7 @@ DEFECTS = (
             "both",
             f"{_WHERE[place]} {sentence[0].lower()}{sentence[1:]}",
             _CLAUSES[place],
-            on_both(storing(change, place)),
+            both_writers(storing(change, place)),
         )
         for place in ("args", "result", "event")
         for name, sentence, change in (
@@ -383,56 +378,56 @@ DEFECTS = (
         "both",
         "A result that looks like the envelope of another protocol is stored without it.",
         _RETURNS,
-        on_both(storing(unwrapped, "result")),
+        both_writers(storing(unwrapped, "result")),
     ),
     defect(
         "blocks-of-a-result-joined",
         "both",
         "A result that is a list of texts in the form of another protocol is stored as their text.",
         _RETURNS,
-        on_both(storing(content_blocks_joined, "result")),
+        both_writers(storing(content_blocks_joined, "result")),
     ),
     defect(
         "empty-results-stored-as-null",
         "both",
         "A tool that returned false, nought, an empty list or an empty object has returned null.",
         _RETURNS,
-        on_both(storing(empty_is_null, "result")),
+        both_writers(storing(empty_is_null, "result")),
     ),
     defect(
         "null-stored-as-empty-text",
         "both",
         "A tool that returned null has returned an empty text.",
         "tool.status-success",
-        on_both(storing(lambda value: "" if value is None else value, "result")),
+        both_writers(storing(lambda value: "" if value is None else value, "result")),
     ),
     defect(
         "success-that-tells-of-an-error-is-a-failure",
         "both",
         "A result that has an error among its keys is stored as failed.",
         _RETURNS,
-        on_both(failing(says_error)),
+        both_writers(failing(says_error)),
     ),
     defect(
         "text-that-begins-with-error-is-a-failure",
         "both",
         "A result that begins with the word error is stored as failed.",
         _RETURNS,
-        on_both(failing(lambda value: isinstance(value, str) and value.lower().startswith("error"))),
+        both_writers(failing(lambda value: isinstance(value, str) and value.lower().startswith("error"))),
     ),
     defect(
         "false-is-a-failure",
         "both",
         "A tool that returned false has failed.",
         _RETURNS,
-        on_both(failing(lambda value: value is False)),
+        both_writers(failing(lambda value: value is False)),
     ),
     defect(
         "arguments-unwrapped",
         "both",
         "Arguments with one key that is called as the arguments are elsewhere are stored without it.",
         "tool.args-parsed",
-        on_both(storing(args_unwrapped, "args")),
+        both_writers(storing(args_unwrapped, "args")),
     ),
     defect(
         "arguments-parsed-twice",

@@ -8,8 +8,7 @@ import json
 from typing import Any
 
 from tests.seeded_defects.interrupts import on_turns
-from tests.seeded_defects.looks import on_both
-from tests.seeded_defects.seeding import defect, wrap
+from tests.seeded_defects.seeding import both_writers, defect, wrap
 from tests.seeded_defects.values import on_response
 
 from tpharness.dialects import messages
@@ -231,14 +230,14 @@ DEFECTS = (
         "both",
         "A delta that says the same as the one before is taken for a repetition.",
         "stream.text",
-        on_both(DeltasOnce),
+        both_writers(DeltasOnce),
     ),
     defect(
         "blank-deltas-lost",
         "both",
         "A delta of blanks alone is not taken in.",
         "stream.text",
-        on_both(BlankDeltasLost),
+        both_writers(BlankDeltasLost),
     ),
     defect(
         "same-events-in-a-row-once",
@@ -252,7 +251,7 @@ DEFECTS = (
         "both",
         "An error that is reported again in the same words is not recorded.",
         "event.error R27",
-        on_both(SameErrorOnce),
+        both_writers(SameErrorOnce),
     ),
     defect(
         "same-responses-in-a-row-once",

@@ -21,6 +21,7 @@ from tpharness.vsp.lifecycle import Lifecycle
 from tpharness.vsp.tool_calls import ToolCalls
 
 __all__ = [
+    "both_writers",
     "client_writer",
     "defect",
     "each_chunk",
@@ -107,6 +108,11 @@ def client_writer(writer: type[JournalWriter]) -> Seed:
 def server_writer(writer: type[JournalWriter]) -> Seed:
     """Let the server alone write its journal so."""
     return put(recorder, "JournalWriter", writer)
+
+
+def both_writers(writer: type[JournalWriter]) -> Seed:
+    """Let both sides write their journals so."""
+    return together(client_writer(writer), server_writer(writer))
 
 
 def together(*seeds: Seed) -> Seed:
