@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tpharness.errors import InputError
-from tpharness.output import json_text, write_atomically
+from tpharness.output import json_bytes, json_text, write_atomically
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -102,6 +102,15 @@ def test_a_path_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> No
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="cannot write"):
         write_atomically(str(tmp_path / name), "report")
+
+
+@pytest.mark.parametrize("value", [{"a": "é"}, {"a": "\ud83d"}, [2**64], {"deep": [[{"b": None}]]}])
+def test_json_for_programs_is_one_line_of_any_value(value: object) -> None:
+    """Half a character (R43) and an integer of more than 64 bits among them, which orjson refuses."""
+    written = json_bytes(value)
+    assert json.loads(written) == value
+    assert b" " not in written
+    assert b"\n" not in written
 
 
 def test_json_text_is_utf_8_whenever_it_can_be() -> None:

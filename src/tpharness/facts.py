@@ -1,7 +1,7 @@
 """Small facts that the two sides state in different words, normalised before they enter a journal.
 
-Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), reasons of interruptions (R27), providers
-(R15), usage (R17), times, and identifiers.
+Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), reasons of interruptions (R27), outcomes of
+tools (R22), providers (R15), usage (R17), times, and identifiers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ __all__ = [
     "later_time",
     "normalize_finish_reason",
     "normalize_usage",
+    "outcome_of_status",
     "parse_tool_args",
     "provider_names",
     "recorded_reason",
+    "status_of_outcome",
     "utc_text",
 ]
 
@@ -38,6 +40,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _STANDARD_ALPHABET = str.maketrans("-_", "+/")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+={0,2}")
 _REASON_WORDS = {"content-filter": "content_filter", "tool-calls": "tool_call", "tool_calls": "tool_call"}
+_STATUSES = {"success": "success", "retried": "validation_error"}
+_OUTCOMES = {status: outcome for outcome, status in _STATUSES.items()}
 _USAGE_WORDS = {
     "inputTokens": "input_tokens",
     "outputTokens": "output_tokens",
@@ -104,6 +108,19 @@ def interruption_reason(word: str | None, *, error_seen: bool) -> str | None:
 def recorded_reason(word: str) -> str:
     """Return the reason of an interruption as a thread has it: what a client calls incomplete broke off (R27)."""
     return "network_failure" if word == "incomplete_stream" else word
+
+
+def status_of_outcome(outcome: str) -> str:
+    """Return the status of a return for the outcome of a tool; an unknown outcome is an `error` (R22)."""
+    return _STATUSES.get(outcome, "error")
+
+
+def outcome_of_status(status: str | None) -> str:
+    """Return the outcome of a tool for the status of its return, `success` without one; an unknown status is a failure.
+
+    R62; R22 says the same of an unknown outcome.
+    """
+    return _OUTCOMES.get(status, "failed") if status else "success"
 
 
 def provider_names(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

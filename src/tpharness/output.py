@@ -11,15 +11,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from tpharness.errors import InputError, UsageError
 
-__all__ = ["check_writable", "json_text", "write_atomically"]
+__all__ = ["check_writable", "json_bytes", "json_text", "write_atomically"]
 
 _ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
 """What may need an escape: everything beyond printable ASCII (`_escape` keeps what is printable), and CI commands."""
 
 _HINT = "name another path, in a folder that you may write"
 _OUTPUT = ("-", "/dev/stdout")  # opening a redirected /dev/stdout again would overwrite it from its start
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a JSON value as compact JSON in one line, for a program.
+
+    Lone surrogates (R43) and integers of more than 64 bits, which orjson does not write, are written as well.
+    """
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
 def json_text(value: Any) -> str:

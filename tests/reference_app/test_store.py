@@ -172,13 +172,13 @@ async def test_a_run_that_could_not_be_stored_leaves_no_thread(serve: Serve, tmp
     settings = Settings(store=tmp_path / "s.db")
     async with serve(settings) as peer:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(store, "_bytes", lambda _: None)  # violates NOT NULL: the disk does not take it
+            patch.setattr(store, "json_bytes", lambda _: None)  # violates NOT NULL: the disk does not take it
             assert (await peer.answer("POST", "/threads/t/runs", run_body(HELLO)))[0] == 503
             assert (await peer.answer("GET", "/threads/t"))[0] == 404
         await peer.play("t", run_body(TOOL_CALL))
         kept = await peer.thread("t")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(store, "_bytes", lambda _: None)
+            patch.setattr(store, "json_bytes", lambda _: None)
             assert (await peer.answer("POST", "/threads/t/user-turns", user_turn("lost")))[0] == 503
         assert await peer.thread("t") == kept
     async with serve(settings) as peer:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tpharness.acceptance.rule import malformed_finding
+from tpharness.acceptance.rule import Rule, malformed_finding
 from tpharness.acceptance.shape import PayloadEntry, as_list, entries, objects, string
-from tpharness.findings import Finding
+from tpharness.findings import Finding, Kind
 
 __all__ = [
+    "anthropic_rule",
     "assistant_turns",
     "blocks",
     "call_ids",
@@ -33,6 +34,11 @@ _NEEDED = {
     "tool_use": ("id", "name"),
     "tool_result": ("tool_use_id",),
 }
+
+
+def anthropic_rule(number: int, kind: Kind, *errors: str, **facts: Any) -> Rule:
+    """Return rule A`number`; `facts` are its other fields."""
+    return Rule(id=f"A{number}", provider="anthropic", kind=kind, errors=errors, **facts)
 
 
 def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 from tpharness.acceptance.anthropic_messages import (
+    anthropic_rule,
     blocks,
     call_ids,
     content_pointer,
@@ -173,12 +173,8 @@ def _find_untyped_blocks(messages: Sequence[PayloadEntry], _: Options) -> Iterat
                 yield Hit(pointer=f"{block.pointer}/signature", got=got, expected="text")
 
 
-def _rule(number: int, kind: Kind, *errors: str, **facts: Any) -> Rule:
-    return Rule(id=f"A{number}", provider="anthropic", kind=kind, errors=errors, **facts)
-
-
 RULES: tuple[Rule, ...] = (
-    _rule(
+    anthropic_rule(
         1,
         Kind("anthropic-call-unanswered"),
         "`tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must "
@@ -187,7 +183,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_unanswered_calls,
     ),
-    _rule(
+    anthropic_rule(
         2,
         Kind("anthropic-orphan-result"),
         "unexpected `tool_use_id` found in `tool_result` blocks: {ids}. Each `tool_result` block must have a "
@@ -196,14 +192,14 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_orphan_results,
     ),
-    _rule(
+    anthropic_rule(
         3,
         Kind("anthropic-result-after-text"),
         source="platform.claude.com, tool use: handle tool calls",
         confidence=Confidence.DOCUMENTED,
         find=_find_late_results,
     ),
-    _rule(
+    anthropic_rule(
         4,
         Kind("anthropic-text-blank"),
         "text content blocks must be non-empty",
@@ -213,7 +209,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_blank_texts,
     ),
-    _rule(
+    anthropic_rule(
         5,
         Kind("anthropic-message-empty"),
         "all messages must have non-empty content except for the optional final assistant message",
@@ -221,7 +217,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_empty_messages,
     ),
-    _rule(
+    anthropic_rule(
         6,
         Kind("anthropic-prefill"),
         "This model does not support assistant message prefill. The conversation must end with a user message.",
@@ -231,7 +227,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_prefill,
         only="Claude 4.6 and later",
     ),
-    _rule(
+    anthropic_rule(
         7,
         Kind("anthropic-same-role-twice"),
         source="anthropic SDK, docstring of messages.create",
@@ -239,7 +235,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_repeated_roles,
         only="reported on request, because it is accepted",
     ),
-    _rule(
+    anthropic_rule(
         8,
         Kind("anthropic-signature-empty"),
         "Invalid `signature` in `thinking` block",
@@ -247,7 +243,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_bad_signatures,
     ),
-    _rule(
+    anthropic_rule(
         9,
         Kind("anthropic-call-without-thinking"),
         "Expected `thinking` or `redacted_thinking`, but found `{type}`. When `thinking` is enabled, a final "
@@ -259,7 +255,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_calls_without_thinking,
         only="conversations in which the model thinks",
     ),
-    _rule(
+    anthropic_rule(
         10,
         Kind("anthropic-prefix-changed"),
         source="platform.claude.com, build with Claude: preserved thinking, prefix checks",
@@ -267,7 +263,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_changed_prefix,
         only="newer models, and where an earlier payload is given",
     ),
-    _rule(
+    anthropic_rule(
         11,
         Kind("anthropic-block-untyped"),
         source="anthropic SDK, types of blocks",

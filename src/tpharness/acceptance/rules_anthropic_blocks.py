@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from tpharness.acceptance.anthropic_messages import (
+    anthropic_rule,
     assistant_turns,
     blocks,
     is_thinking,
@@ -157,12 +157,8 @@ def _find_late_thinking(messages: Sequence[PayloadEntry], _: Options) -> Iterato
                 yield Hit(pointer=first.pointer, got=kind, expected="thinking", words={"type": kind})
 
 
-def _rule(number: int, kind: Kind, *errors: str, **facts: Any) -> Rule:
-    return Rule(id=f"A{number}", provider="anthropic", kind=kind, errors=errors, **facts)
-
-
 RULES: tuple[Rule, ...] = (
-    _rule(
+    anthropic_rule(
         12,
         Kind("anthropic-call-id-repeated"),
         "`tool_use` ids must be unique",
@@ -170,7 +166,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_repeated_calls,
     ),
-    _rule(
+    anthropic_rule(
         13,
         Kind("anthropic-call-id-reused"),
         "`tool_use` ids must be unique",
@@ -179,7 +175,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.CONFLICTING,
         find=_find_reused_ids,
     ),
-    _rule(
+    anthropic_rule(
         14,
         Kind("anthropic-result-repeated"),
         "each tool_use must have a single result. Found multiple `tool_result` blocks with id: {ids}",
@@ -187,7 +183,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_repeated_results,
     ),
-    _rule(
+    anthropic_rule(
         15,
         Kind("anthropic-server-call-unanswered"),
         "`{name}` tool use with id `{ids}` was found without a corresponding `{name}_tool_result` block",
@@ -196,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_unanswered_server_calls,
     ),
-    _rule(
+    anthropic_rule(
         16,
         Kind("anthropic-server-orphan-result"),
         "unexpected `tool_use_id` found in `{type}` blocks: {ids}. Each `{type}` block must have a corresponding "
@@ -205,7 +201,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_orphan_server_results,
     ),
-    _rule(
+    anthropic_rule(
         17,
         Kind("anthropic-id-malformed"),
         "{where}: String should match pattern '{pattern}'",
@@ -214,7 +210,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_malformed_ids,
     ),
-    _rule(
+    anthropic_rule(
         18,
         Kind("anthropic-result-blank"),
         "text content blocks must be non-empty",
@@ -224,7 +220,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.CONFLICTING,
         find=_find_blank_results,
     ),
-    _rule(
+    anthropic_rule(
         19,
         Kind("anthropic-thinking-last"),
         "The final block in an assistant message cannot be `{type}`.",
@@ -235,7 +231,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_final_thinking,
         only="requests that the model continues (`prefill`)",
     ),
-    _rule(
+    anthropic_rule(
         20,
         Kind("anthropic-prefill-space"),
         "final assistant content cannot end with trailing whitespace",
@@ -244,7 +240,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_final_space,
         only="requests that the model continues (`prefill`)",
     ),
-    _rule(
+    anthropic_rule(
         21,
         Kind("anthropic-thinking-late"),
         "If an assistant message contains any thinking blocks, the first block must be `thinking` or "

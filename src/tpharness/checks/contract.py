@@ -20,6 +20,7 @@ from tpharness.readings import Readings
 from tpharness.scenario.records import Compare, Expectation
 
 __all__ = [
+    "ONE_SIDE",
     "Check",
     "Delivery",
     "Evidence",
@@ -174,6 +175,9 @@ _NO_THREAD = NotApplicable(reason="neither side has a thread of this version")
 def without_threads(evidence: Evidence) -> NotApplicable | None:
     """Return why a check of each side's thread does not apply: there is none; None where there is one."""
     return _NO_THREAD if evidence.server is None and evidence.client is None else None
+
+
+ONE_SIDE = NotApplicable(reason="only one side has a thread of this version")
 
 
 def search_sides(evidence: Evidence, search: Callable[[Thread], list[Finding]]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Side, Thread
+from tpharness.checks.contract import ONE_SIDE, Check, Delivery, Evidence, NotApplicable, Side, Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
 from tpharness.protocol.diff import ThreadDifference, diff, held_words
@@ -116,7 +116,6 @@ def _same(one: Thread, other: Thread, mode: Compare) -> bool:
 
 
 _BYTES_LOST = NotApplicable(reason="bytes were lost between the two sides, so a prefix is owed (R32)")
-_ONE_SIDE = NotApplicable(reason="only one side has a thread of this version")
 
 
 def _not_applicable(evidence: Evidence) -> NotApplicable | None:
@@ -125,7 +124,7 @@ def _not_applicable(evidence: Evidence) -> NotApplicable | None:
     if any(side.truth is not None for side in evidence.sides()):
         return None
     if evidence.server is None or evidence.client is None or evidence.delivery is Delivery.UNRELATED:
-        return _ONE_SIDE
+        return ONE_SIDE
     return None if evidence.delivery is Delivery.WHOLE else _BYTES_LOST
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable
+from tpharness.checks.contract import ONE_SIDE, Check, Delivery, Evidence, NotApplicable
 from tpharness.checks.growth import first_missing
 from tpharness.findings import Finding, Kind, Place
 
@@ -22,13 +22,12 @@ def _judge(evidence: Evidence) -> list[Finding]:
 
 
 _NOTHING_LOST = NotApplicable(reason="no bytes were lost between the two sides")
-_ONE_SIDE = NotApplicable(reason="only one side has a thread of this version")
 
 
 def _not_applicable(evidence: Evidence) -> NotApplicable | None:
     if evidence.delivery is not Delivery.PART:
         return _NOTHING_LOST
-    return _ONE_SIDE if evidence.server is None or evidence.client is None else None
+    return ONE_SIDE if evidence.server is None or evidence.client is None else None
 
 
 PREFIX = Check(

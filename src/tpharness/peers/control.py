@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-import orjson
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -28,6 +27,7 @@ from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.dialects.messages import time_key
 from tpharness.errors import TargetError
 from tpharness.journal import Event, Interrupted, JournalWriter
+from tpharness.output import json_bytes
 from tpharness.peers.playback import Playback, ResponseBody
 from tpharness.peers.scripted_run import ScriptedRun
 from tpharness.protocol.versions import ERROR_EVENT, Version, newest_version
@@ -379,8 +379,4 @@ def _frame(chunk: Mapping[str, Any]) -> bytes:
 
 
 def _json(value: Any) -> Response:
-    try:
-        data = orjson.dumps(value)
-    except TypeError:  # lone surrogates, and integers of more than 64 bits
-        data = encode_json(value)
-    return Response(data, media_type="application/json")
+    return Response(json_bytes(value), media_type="application/json")

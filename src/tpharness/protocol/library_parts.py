@@ -14,15 +14,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tpharness.facts import binary_identifier, parse_tool_args
+from tpharness.facts import binary_identifier, outcome_of_status, parse_tool_args, status_of_outcome
 
 __all__ = ["OWN", "ConvertedPart", "from_library", "own_fields", "to_library", "usage_to_library"]
 
 OWN = "pydantic_ai"
 """The field of a thread's turns, messages and parts that holds what only Pydantic AI has."""
 
-_OUTCOMES = {"success": "success", "error": "failed", "validation_error": "retried"}
-_STATUSES = {"success": "success", "retried": "validation_error"}  # anything else is an error
 _URLS = ("image-url", "audio-url", "video-url", "document-url")
 _ERROR_FIELDS = ("type", "loc", "msg", "input")
 _CUSTOM = f"custom:{OWN}"
@@ -104,7 +102,7 @@ def _provider(part: Mapping[str, Any]) -> dict[str, Any]:
 
 def _return(part: Mapping[str, Any]) -> _Written:
     fields = _pick(part, "tool_name", "tool_call_id", "metadata")
-    return {**fields, "content": part.get("content"), "outcome": _OUTCOMES.get(str(part.get("status")), "success")}, ()
+    return {**fields, "content": part.get("content"), "outcome": outcome_of_status(part.get("status"))}, ()
 
 
 def _retry(part: Mapping[str, Any]) -> _Written:
@@ -247,8 +245,8 @@ def from_library(part: Mapping[str, Any], *, at: str) -> dict[str, Any]:
             out.setdefault("content", None)
             if kind == "tool-return":
                 outcome = own.pop("outcome", "success")
-                out["status"] = _STATUSES.get(outcome, "error")
-                if _OUTCOMES[out["status"]] != outcome:
+                out["status"] = status_of_outcome(outcome)
+                if outcome_of_status(out["status"]) != outcome:
                     own["outcome"] = outcome
         case "retry-feedback":
             out["part_kind"] = "retry-prompt"

@@ -15,7 +15,6 @@ from importlib.metadata import version as package_version
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -24,6 +23,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from tpharness.findings import shorten
+from tpharness.output import json_bytes
 from tpharness.protocol.versions import Version, newest_version, version_names
 from tpharness.reference_app import refusal
 from tpharness.reference_app.content import ContentStore, DamagedContentError
@@ -38,7 +38,6 @@ from tpharness.reference_app.stream import STREAM_HEADERS, ReplayResponse
 from tpharness.reference_app.threads import Threads
 from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
-from tpharness.vsp.encode import encode_json
 
 if TYPE_CHECKING:
     from tpharness.reference_app.receive import Receiver
@@ -248,8 +247,4 @@ async def _on_store_failure(request: Request, error: Exception) -> Response:
 
 
 def _json(value: Any) -> Response:
-    try:
-        data = orjson.dumps(value)
-    except TypeError:  # what is legal JSON and orjson does not write: lone surrogates, integers of more than 64 bits
-        data = encode_json(value)
-    return Response(data, media_type="application/json")
+    return Response(json_bytes(value), media_type="application/json")

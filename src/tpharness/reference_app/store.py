@@ -26,8 +26,8 @@ from typing import Any, Protocol
 import orjson
 
 from tpharness.errors import InputError
+from tpharness.output import json_bytes
 from tpharness.reference_app.fold import Entry
-from tpharness.vsp.encode import encode_json
 
 __all__ = ["DamagedLogError", "MemoryStore", "SqliteStore", "Store", "connect_file"]
 
@@ -150,7 +150,7 @@ class SqliteStore:
 
     def append(self, thread_id: str, entries: Sequence[Entry]) -> asyncio.Future[None]:
         """Append entries in one transaction. The future raises sqlite3.Error if the log may not have them."""
-        data = [_bytes(entry) for entry in entries]
+        data = [json_bytes(entry) for entry in entries]
 
         def insert(connection: sqlite3.Connection) -> None:
             if thread_id in self._gaps:
@@ -289,13 +289,6 @@ def _settle(results: Sequence[tuple[asyncio.Future[Any], Any, Exception | None]]
             done.set_result(value)
         else:
             done.set_exception(error)
-
-
-def _bytes(entry: Entry) -> bytes:
-    try:
-        return orjson.dumps(entry)
-    except TypeError:  # a lone surrogate, which a delta may have (R43), or an integer of more than 64 bits
-        return encode_json(entry)
 
 
 def _value(number: int, data: bytes) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tpharness.facts import outcome_of_status, status_of_outcome
 from tpharness.journal import Event
 from tpharness.protocol.versions import NORMATIVE_PREFIX, neutral_event_name
 
@@ -29,18 +30,10 @@ _ENVELOPE = (*_HELD, "event_kind", "at", "_t_ms", "name", "event_name", "tool_na
 SOURCES = ("source.url", "source.document")
 """The events that are content of the response before them (R25)."""
 
-_STATUS = {"success": "success", "retried": "validation_error"}  # anything else is an error
-_OUTCOMES = {status: outcome for outcome, status in _STATUS.items()}
-
 
 def outcome_of(part: Mapping[str, Any]) -> str:
-    """Return the outcome of a tool result; where it has a status alone, the outcome of that status (R62).
-
-    A status that is none of the three is a failure, as an outcome that nobody knows is (R22).
-    """
-    if part.get("outcome"):
-        return str(part["outcome"])
-    return _OUTCOMES.get(part["status"], "failed") if part.get("status") else "success"
+    """Return the outcome of a tool result; where it has a status alone, the outcome of that status (R62)."""
+    return str(part.get("outcome") or outcome_of_status(part.get("status")))
 
 
 def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str, Any]] | None:
@@ -57,7 +50,7 @@ def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str,
     outcome = outcome_of(part)
     if outcome == "interrupted":
         return None
-    fields["status"] = _STATUS.get(outcome, "error")
+    fields["status"] = status_of_outcome(outcome)
     if part.get("content_ref") is not None:
         fields["content_ref"] = part["content_ref"]
     else:

@@ -7,9 +7,9 @@ from typing import Any
 
 from tpharness.facts import binary_identifier
 
-__all__ = ["custom_chunk", "end_metadata", "file_fields", "provider_fields", "steering_parts"]
+__all__ = ["MEDIA_RANGES", "custom_chunk", "end_metadata", "file_fields", "provider_fields", "steering_parts"]
 
-_RANGES = {"image-url": "image/*", "audio-url": "audio/*", "video-url": "video/*"}
+MEDIA_RANGES = {"image-url": "image/*", "audio-url": "audio/*", "video-url": "video/*"}
 """What a kind of file says of its media type where nothing else does."""
 
 
@@ -44,7 +44,7 @@ def _file_url(content: Mapping[str, Any]) -> str:
 
 
 def _media_type(content: Mapping[str, Any]) -> str:
-    return str(content.get("media_type") or _RANGES.get(content.get("kind", ""), "*/*"))
+    return str(content.get("media_type") or MEDIA_RANGES.get(content.get("kind", ""), "*/*"))
 
 
 def _own_names(content: Mapping[str, Any], part_id: str | None) -> dict[str, Any]:

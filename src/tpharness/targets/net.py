@@ -9,7 +9,6 @@ Redirects, proxies, cookies and compression are not used: only the target is tes
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import ssl
 from collections.abc import Coroutine, Mapping
@@ -21,6 +20,7 @@ import aiohttp
 import orjson
 
 from tpharness.errors import TargetError
+from tpharness.output import json_bytes
 from tpharness.printable import counted
 from tpharness.protocol.parse import parse_json
 from tpharness.targets.endpoint import Endpoint
@@ -232,7 +232,7 @@ class Http:
         if tape is not None:
             tape.note("asked", what, headers=headers, body=document)
         if document is not None:
-            data = _encode(document)
+            data = json_bytes(document)
             headers["Content-Type"] = _JSON
         asked = self._session(alone=endpoint.alone).request(
             method,
@@ -288,13 +288,6 @@ class Http:
 def _request_name(method: str, endpoint: Endpoint, path: str) -> str:
     """Return the name of a request, the same in every run: without the id of the thread."""
     return f"{method} {endpoint.base}{_UUID.sub('{thread_id}', path)}"
-
-
-def _encode(document: Any) -> bytes:
-    try:
-        return orjson.dumps(document)
-    except TypeError:  # lone surrogates and very large integers are the point of some scenarios
-        return json.dumps(document).encode("ascii")
 
 
 def _decode(body: bytes, what: str) -> Any:

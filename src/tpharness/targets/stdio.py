@@ -20,6 +20,7 @@ import orjson
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 from tpharness.journal import UserTurn
+from tpharness.output import json_bytes
 from tpharness.printable import counted
 from tpharness.protocol.versions import Version
 from tpharness.targets.children import split_command
@@ -97,7 +98,7 @@ class _Stdio:
         """Stop all processes and kill those that do not."""
         idle, self._idle = self._idle, []
         for process in idle:
-            stop = orjson.dumps({"op": "stop", "id": next(self._ids)})
+            stop = json_bytes({"op": "stop", "id": next(self._ids)})
             await self._in_thread(process, process.stop, stop, _STOP_SECONDS)
 
     async def _ask(self, op: str, **more: Any) -> Any:
@@ -152,7 +153,7 @@ class _Stdio:
         tape, what = current_tape(), f"{op} (standard input)"
         if tape is not None:
             tape.note("asked", what, body=dict(more))
-        line = process.ask(_encode({"op": op, "id": number, **more}), self._patience.answer)
+        line = process.ask(json_bytes({"op": op, "id": number, **more}), self._patience.answer)
         if tape is not None:
             tape.note("answered", what, body=line)
         try:
@@ -258,14 +259,6 @@ def _raise_error(name: str, op: str, error: Any, process: LineProcess) -> NoRetu
         raise CannotPlayError(shorten(str(message), 200))
     said = f"the end of its standard error: {process.stderr_tail}" if process.stderr_tail else ""
     raise TargetError(f"{name} answers {op} with an error: {shorten(str(message), 300)}", detail=said)
-
-
-def _encode(value: Any) -> bytes:
-    """Write JSON in one line. Lone surrogates and large integers, which orjson cannot write, are kept."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
 def _decode(line: bytes) -> Any:

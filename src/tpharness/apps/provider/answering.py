@@ -10,7 +10,7 @@ from aiohttp import web
 from tpharness.apps.provider.dialect import Answer, Dialect, Refusal
 from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.apps.provider.plan import Break, Finish, Plan
-from tpharness.apps.provider.wire import dump
+from tpharness.output import json_bytes
 from tpharness.targets.connection import delivered, reset
 
 __all__ = ["Answering", "json_response"]
@@ -23,7 +23,7 @@ _SOON = "20"
 def json_response(value: Any, status: int = 200, request_id: str = "") -> web.Response:
     """Return a JSON answer with the id of its request in the headers that the APIs use."""
     headers = {"x-request-id": request_id, "request-id": request_id} if request_id else None
-    return web.Response(body=dump(value), status=status, content_type=_JSON, headers=headers)
+    return web.Response(body=json_bytes(value), status=status, content_type=_JSON, headers=headers)
 
 
 class Answering:

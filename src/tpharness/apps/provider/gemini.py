@@ -19,8 +19,9 @@ from tpharness.apps.provider.dialect import Incoming, Refusal, Request
 from tpharness.apps.provider.exchange import Api, Told, ToldCall, ToldResult
 from tpharness.apps.provider.plan import Call, Finish, Item, Plan, Text, Thinking, Usage
 from tpharness.apps.provider.reading import call_of_object, join_results, lower_types
-from tpharness.apps.provider.wire import dump, load
+from tpharness.apps.provider.wire import load
 from tpharness.findings import Finding, Kind, Place
+from tpharness.output import json_bytes
 
 __all__ = ["GeminiAnswer", "GeminiApi"]
 
@@ -169,7 +170,7 @@ def _result(response: Any, waiting: list[ToldCall]) -> ToldResult:
     inside = value_of(response, "response")
     return ToldResult(
         call_id=call_id or (told.call_id if told else name or ""),
-        content=inside if isinstance(inside, str) else dump(inside).decode(),
+        content=inside if isinstance(inside, str) else json_bytes(inside).decode(),
         is_error=isinstance(inside, Mapping) and "error" in inside,
     )
 
@@ -221,10 +222,10 @@ class GeminiAnswer:
 
     def _frame(self, value: Any) -> bytes:
         if self._sse:
-            return b"data: %b\r\n\r\n" % dump(value)
+            return b"data: %b\r\n\r\n" % json_bytes(value)
         start = b",\r\n" if self._written else b"["
         self._written = True
-        return start + dump(value)
+        return start + json_bytes(value)
 
     def _response(self, parts: list[dict[str, Any]], reason: str | None) -> dict[str, Any]:
         candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}

@@ -11,7 +11,7 @@ from typing import Any
 
 from tpharness.apps.provider.dialect import Request
 from tpharness.apps.provider.plan import Call, Plan, Text
-from tpharness.apps.provider.wire import dump
+from tpharness.output import json_bytes
 
 __all__ = ["PLAIN_TEXT", "plain_plan", "smallest"]
 
@@ -31,10 +31,10 @@ _FORMATS = {
 def plain_plan(request: Request, number: int) -> Plan:
     """Return the answer to a request that nobody planned."""
     if request.output_schema is not None:
-        return Plan(items=(Text(pieces=(dump(smallest(request.output_schema)).decode(),)),))
+        return Plan(items=(Text(pieces=(json_bytes(smallest(request.output_schema)).decode(),)),))
     if request.forced_tool in request.tools:
         name = str(request.forced_tool)
-        arguments = dump(smallest(request.tools[name])).decode()
+        arguments = json_bytes(smallest(request.tools[name])).decode()
         return Plan(items=(Call(call_id=f"call_plain_{number}", name=name, pieces=(arguments,)),))
     return Plan(items=(Text(pieces=(PLAIN_TEXT,)),))
 

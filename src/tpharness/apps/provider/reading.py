@@ -7,7 +7,8 @@ from typing import Any
 
 from tpharness.acceptance.shape import as_list, string
 from tpharness.apps.provider.exchange import Told, ToldCall, ToldResult
-from tpharness.apps.provider.wire import dump, load
+from tpharness.apps.provider.wire import load
+from tpharness.output import json_bytes
 
 __all__ = ["call_of_object", "call_of_text", "files_in", "join_results", "lower_types", "message_of", "text_in"]
 
@@ -48,7 +49,7 @@ def message_of(message: Mapping[str, Any]) -> Told:
 
 def call_of_text(call_id: str | None, name: str | None, raw: Any) -> ToldCall:
     """Return a call whose arguments are sent as text."""
-    text = raw if isinstance(raw, str) else dump(raw).decode()
+    text = raw if isinstance(raw, str) else json_bytes(raw).decode()
     try:
         args = load(text)
     except (ValueError, RecursionError):
@@ -58,7 +59,7 @@ def call_of_text(call_id: str | None, name: str | None, raw: Any) -> ToldCall:
 
 def call_of_object(call_id: str | None, name: str | None, args: Any) -> ToldCall:
     """Return a call whose arguments are sent as an object."""
-    return ToldCall(call_id=call_id or "", name=name or "", args=args, raw=dump(args).decode())
+    return ToldCall(call_id=call_id or "", name=name or "", args=args, raw=json_bytes(args).decode())
 
 
 def join_results(history: Iterable[Told]) -> tuple[Told, ...]:

@@ -7,15 +7,9 @@ from typing import Any
 
 import orjson
 
-__all__ = ["dump", "event", "load", "named_event"]
+from tpharness.output import json_bytes
 
-
-def dump(value: Any) -> bytes:
-    """Return a value as compact JSON; lone surrogates and very large integers are escaped as JSON allows."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return json.dumps(value, separators=(",", ":")).encode("ascii")
+__all__ = ["event", "load", "named_event"]
 
 
 def load(text: str | bytes) -> Any:
@@ -28,9 +22,9 @@ def load(text: str | bytes) -> Any:
 
 def event(value: Any) -> bytes:
     """Return an event of a stream without a name."""
-    return b"data: %b\n\n" % dump(value)
+    return b"data: %b\n\n" % json_bytes(value)
 
 
 def named_event(value: dict[str, Any]) -> bytes:
     """Return an event whose name is its `type`."""
-    return b"event: %b\ndata: %b\n\n" % (value["type"].encode("ascii"), dump(value))
+    return b"event: %b\ndata: %b\n\n" % (value["type"].encode("ascii"), json_bytes(value))

@@ -18,10 +18,10 @@ from tpharness.acceptance.parts import (
     read_tool_result,
     retry_text,
 )
+from tpharness.server_events.wire_parts import MEDIA_RANGES
 
 __all__ = ["file_part", "provider_metadata", "signature_of", "ui_messages"]
 
-_MEDIA = {"image-url": "image/*", "audio-url": "audio/*", "video-url": "video/*"}
 _SIGNATURES = {"anthropic": "signature", "openai": "reasoningEncryptedContent", "google": "thoughtSignature"}
 _IDS = {"openai": "itemId"}
 
@@ -116,7 +116,7 @@ def file_part(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a file that is at hand, or at an address."""
     if item["kind"] == "binary":
         return {"type": "file", "mediaType": item["media_type"], "url": data_uri(item)}
-    media_type = item.get("media_type") or _MEDIA.get(item["kind"], "application/octet-stream")
+    media_type = item.get("media_type") or MEDIA_RANGES.get(item["kind"], "application/octet-stream")
     return {"type": "file", "mediaType": media_type, "url": item["url"]}
 
 
