@@ -1,4 +1,4 @@
-"""The built-in scenarios, for tests that need one of them, or all."""
+"""Scenarios for tests: the built-in ones, one of them or all, and a small one to write into a folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from functools import cache
 from tpharness.explore.mutation import load_scenarios
 from tpharness.resources import scenarios_dir
 from tpharness.scenario import Scenario, load_scenario
+
+TWO_TOOLS = """\
+description: Two calls return one after the other.
+clauses: [sync.identity]
+turns:
+  - user: Hi
+  - steps:
+      - response: [{call: look, id: c1}, {call: look, id: c2}]
+      - returns: {c1: 1, c2: 2}
+"""
 
 
 def load_builtin(scenario_id: str) -> Scenario:

@@ -12,6 +12,7 @@ from tests.apps.chat_app import ChatApp, running
 from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import URL_VARIABLE
 from tpharness.apps.engine import AppOptions, play_app
+from tpharness.findings import Level
 from tpharness.run import Result, ResultReady, RunEvent
 
 STOP, THREAD = "POST /api/chat/{id}/stop", "GET /api/chat/{id}"
@@ -59,3 +60,8 @@ async def run_on(app: ChatApp, *ids: str, options: dict[str, Any] | None = None,
 def count_lines(file: Path) -> str:
     """Return a command that prints how many lines a file has, 0 if there is none."""
     return f"cat {file} 2>/dev/null | wc -l"
+
+
+def codes_of(results: list[Result]) -> set[str]:
+    """Return the codes of all findings at MUST and SHOULD."""
+    return {finding.code for result in results for finding in result.findings if finding.level is not Level.MAY}

@@ -13,13 +13,12 @@ from typing import Any, Literal
 import pytest
 from tests.apps.broken import OBSERVED, ROWS, Broken
 from tests.apps.chat_app import ChatApp, Defect
-from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, count_lines, play, playing, together
+from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, codes_of, count_lines, play, playing, together
 from tests.distribution import Sample
 
 from tpharness.apps.cases import Tool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.checks import APP_CHECKS
-from tpharness.findings import Level
 from tpharness.run import Outcome, Result
 
 TELLING = (
@@ -34,11 +33,6 @@ TELLING = (
 )
 """A few cases in which each of the broken applications is found."""
 CHECK_OF = {kind.code: check.name for check in APP_CHECKS for kind in check.kinds}
-
-
-def found(results: list[Result]) -> set[str]:
-    """Return the codes of all findings at MUST and SHOULD."""
-    return {finding.code for result in results for finding in result.findings if finding.level is not Level.MAY}
 
 
 def telling_and(sample: Sample[str], *, ledger: bool = False) -> tuple[str, ...]:
@@ -66,7 +60,7 @@ def test_a_broken_application_trips_its_check_and_no_other(
         return playing(app, *ids, **{**row.config, **counted})
 
     for row, results in zip(rows, together(*map(played, rows)), strict=True):
-        codes = found(results) - row.besides
+        codes = codes_of(results) - row.besides
         assert {CHECK_OF[code] for code in codes} == {row.check}, row.name
         assert codes == row.codes, row.name
         assert not [result for result in results if result.outcome is Outcome.ERRORED], row.name
@@ -79,7 +73,7 @@ def test_the_diagonal_holds_with_the_ledger_in_place_of_a_count(sample: Sample[s
     ids = (*telling_and(sample, ledger=True), "*/before-effect")
     plays = (playing(ChatApp(one), *ids, effects="ledger", stop=STOP, on_disconnect="stop") for one in codes)
     for results, code in zip(together(*plays), codes.values(), strict=True):
-        assert found(results) == {code}
+        assert codes_of(results) == {code}
         assert not [result for result in results if result.outcome is Outcome.ERRORED], code
         assert {"user-leaves/before-effect", "stop-button/before-effect"} <= {result.id for result in results}
 
@@ -91,7 +85,7 @@ def test_the_safe_application_passes(tmp_path: Path, sample: Sample[str]) -> Non
     ids = dict.fromkeys((*telling_and(sample), "approval/denied", "approval/never-answered"))
     config: dict[str, Any] = {"effects": count_lines(effects), "stop": STOP, "thread": THREAD, "on_disconnect": "stop"}
     results = play(ChatApp(effects=effects), *ids, **config)
-    assert found(results) == set()
+    assert codes_of(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED, Outcome.NOT_APPLICABLE}
     assert {r.id for r in results if r.outcome is Outcome.NOT_APPLICABLE} == NOT_ASKED_FOR & set(ids)
 
@@ -101,7 +95,7 @@ def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Pat
     effects = tmp_path / "effects.txt"
     ids = ("basic", "approval/*", "user-leaves/while-two-tools-run")
     results = play(ChatApp(effects=effects, approvals=True), *ids, effects=count_lines(effects), on_disconnect="stop")
-    assert found(results) == set()
+    assert codes_of(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED}
     cuts = {result.id: result.reason for result in results}
     assert cuts["user-leaves/in-answer"].startswith("cut after 2 pieces")
@@ -113,7 +107,7 @@ def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Pat
 def test_a_request_for_a_title_in_between_changes_nothing(titles: bool | Literal["streamed"]) -> None:
     """It has the words of the case in it, is answered plainly, and is not a request of the run."""
     results = play(ChatApp(titles=titles), "basic", on_disconnect="stop")
-    assert found(results) == set()
+    assert codes_of(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED}
 
 
@@ -128,7 +122,7 @@ def test_every_check_but_the_policy_has_a_broken_application() -> None:
 def test_runs_that_are_mixed_rewrite_the_history() -> None:
     """A second message while a tool runs: its request tells the model a placeholder, and later ones the result."""
     results = play(ChatApp(Defect.MIXES_RUNS), "second-message", "second-tab")
-    assert "history-changed" in found(results)
+    assert "history-changed" in codes_of(results)
 
 
 @pytest.mark.parametrize("row", OBSERVED, ids=lambda row: row.name)

@@ -13,19 +13,13 @@ from aiohttp import web
 from tests.apps.by_hand import ASKS, FIRST, HISTORY, SECOND, asked, evidence, found
 from tests.apps.chat_app import TOOLS, ChatApp, Defect, Json, Stored, Writer
 from tests.apps.chat_model import ModelError
-from tests.apps.playing import THREAD, count_lines, play
+from tests.apps.playing import THREAD, codes_of, count_lines, play
 
 from tpharness.apps.cases.case import Cut, CutBy
 from tpharness.apps.evidence import CutSeen, ReplySeen
 from tpharness.apps.provider import Plan, Told
-from tpharness.findings import Level
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, Result
-
-
-def codes(results: list[Result]) -> set[str]:
-    """Return the codes of all findings at MUST and SHOULD."""
-    return {finding.code for result in results for finding in result.findings if finding.level is not Level.MAY}
+from tpharness.run import Outcome
 
 
 class Busy(ChatApp):
@@ -51,10 +45,10 @@ def test_a_message_may_be_refused_while_a_run_goes_on() -> None:
     """With a status that says so, and the user knows it: the report names it. The message after it is answered."""
     ids = ("second-message", "second-tab")
     results = play(Busy(), *ids, thread=THREAD)
-    assert codes(results) == set()
+    assert codes_of(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED}
     assert all("was refused with status 409" in result.reason for result in results)
-    assert codes(play(Failing(), *ids)) == {"next-turn-failed"}
+    assert codes_of(play(Failing(), *ids)) == {"next-turn-failed"}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +91,7 @@ def test_an_effect_may_be_told_in_the_applications_own_words(tmp_path: Path, not
     app = Notes(Defect.FORGETS_EFFECT, effects=effects)
     app.note = note
     results = play(app, "user-leaves/while-tool-runs", effects=count_lines(effects), args={"book_hotel": (ARGS,)})
-    assert codes(results) == wanted
+    assert codes_of(results) == wanted
 
 
 ARGS = {"city": "Paris", "nights": 2}
@@ -115,7 +109,7 @@ class FewTools(ChatApp):
 def test_tools_may_be_offered_in_some_turns_only() -> None:
     """A request without them that says what the user says is a turn, and no request for a title."""
     results = play(FewTools(), "user-leaves/in-text", "user-leaves/in-arguments", "model-drops/in-text")
-    assert codes(results) == set()
+    assert codes_of(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED}
 
 
@@ -161,11 +155,11 @@ class Repeats(ChatApp):
 
 def test_a_request_may_be_repeated_and_a_run_may_not_forget_what_it_has_done() -> None:
     """The model fails once, after the tool has run."""
-    assert codes(play(Repeats(), "model-fails/once")) == set()
+    assert codes_of(play(Repeats(), "model-fails/once")) == set()
     app = Repeats()
     app.from_the_beginning = True
-    assert codes(play(app, "model-fails/once")) == {"cycle-lost", "model-asked-twice"}
-    assert codes(play(ChatApp(), "model-fails/once")) == set()
+    assert codes_of(play(app, "model-fails/once")) == {"cycle-lost", "model-asked-twice"}
+    assert codes_of(play(ChatApp(), "model-fails/once")) == set()
 
 
 def test_one_of_two_calls_is_denied(tmp_path: Path) -> None:
@@ -178,9 +172,9 @@ def test_one_of_two_calls_is_denied(tmp_path: Path) -> None:
     for kind, wanted in ((ChatApp, set()), (RunsBoth, {"tool-ran-unapproved"})):
         effects = tmp_path / f"{kind.__name__}.txt"
         app = kind(effects=effects, approvals=True)
-        assert codes(play(app, "approval/one-of-two", effects=count_lines(effects))) == wanted
+        assert codes_of(play(app, "approval/one-of-two", effects=count_lines(effects))) == wanted
         app = kind(approvals=True)
-        assert codes(play(app, "approval/one-of-two", effects="ledger")) == wanted
+        assert codes_of(play(app, "approval/one-of-two", effects="ledger")) == wanted
 
 
 def test_an_answer_without_words_is_kept_or_left_out() -> None:
@@ -193,8 +187,8 @@ def test_an_answer_without_words_is_kept_or_left_out() -> None:
                 chat.messages.append({"role": "assistant", "content": None})
 
     ids = ("model-stops/without-words",)
-    assert codes(play(ChatApp(), *ids)) == set()
-    assert codes(play(StoresNothing(), *ids)) == {"chat-assistant-empty"}
+    assert codes_of(play(ChatApp(), *ids)) == set()
+    assert codes_of(play(StoresNothing(), *ids)) == {"chat-assistant-empty"}
 
 
 def test_the_new_cases_pass_on_the_safe_application(tmp_path: Path) -> None:
@@ -209,7 +203,7 @@ def test_the_new_cases_pass_on_the_safe_application(tmp_path: Path) -> None:
     )
     config: dict[str, Any] = {"effects": count_lines(effects), "stop": "POST /api/chat/{id}/stop", "thread": THREAD}
     results = play(ChatApp(effects=effects), *ids, **config)
-    assert codes(results) == set()
+    assert codes_of(results) == set()
     assert {result.id: result.outcome for result in results} == dict.fromkeys(ids, Outcome.PASSED)
 
 
@@ -230,7 +224,7 @@ def test_another_answer_is_to_the_same_message() -> None:
         app = Regenerates()
         app.stores_again = again
         (result,) = play(app, "regenerate", regenerate=True)
-        assert codes([result]) == wanted
+        assert codes_of([result]) == wanted
     (result,) = play(Regenerates(), "regenerate")
     assert (result.outcome, "regenerate = true" in result.reason) == (Outcome.NOT_APPLICABLE, True)
 
@@ -238,7 +232,7 @@ def test_another_answer_is_to_the_same_message() -> None:
 def test_a_character_that_the_model_sends_in_two_halves_may_be_told_as_one() -> None:
     """As Python's JSON reader and writer make it (R43)."""
     results = play(ChatApp(), "sse/surrogates-split-by-the-model", options={"scenarios": (scenarios_dir(),)})
-    assert codes(results) == set()
+    assert codes_of(results) == set()
     assert [result.outcome for result in results] == [Outcome.PASSED]
 
 
@@ -247,5 +241,5 @@ def test_tools_that_run_one_after_the_other_are_waited_for() -> None:
     app = ChatApp(Defect.RUNS_ON)
     options = {"scenarios": (scenarios_dir(),)}
     (result,) = play(app, "tools/every-status", options=options, on_disconnect="continue")
-    assert codes([result]) == set()
+    assert codes_of([result]) == set()
     assert "more request" in result.reason

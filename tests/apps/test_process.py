@@ -14,6 +14,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from tests.targets.running import is_running
 
 from tpharness.apps.client import find_profile
 from tpharness.apps.config import AppConfig
@@ -55,14 +56,6 @@ def config(folder: Path, program: str, port: int, **more: object) -> AppConfig:
     return AppConfig(name="a", url=f"http://127.0.0.1:{port}/chat", command=command, folder=folder, ready=10.0, **more)  # type: ignore[arg-type]
 
 
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def parent_of(pid: int) -> int:
     """Return the parent of a process."""
     return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
@@ -76,7 +69,7 @@ def pids_in(folder: Path) -> list[int]:
 def wait_until_gone(pids: list[int]) -> None:
     """Fail when one of the processes still runs after ten seconds."""
     deadline = time.monotonic() + 10
-    while any(map(alive, pids)):
+    while any(map(is_running, pids)):
         assert time.monotonic() < deadline, "a process was left behind"
         time.sleep(0.02)
 
@@ -88,7 +81,7 @@ def test_the_end_takes_all_children_along(tmp_path: Path, program: str) -> None:
     async def main() -> list[int]:
         async with AppProcess(config(tmp_path, program, free_port()), {}):
             started = pids_in(tmp_path)
-            assert all(map(alive, started))
+            assert all(map(is_running, started))
             return started
 
     started = asyncio.run(main())
@@ -113,7 +106,7 @@ def test_a_harness_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         started = pids_in(tmp_path)
-        assert all(map(alive, started))
+        assert all(map(is_running, started))
         os.kill(process.pid, signal.SIGKILL)
     finally:
         process.kill()
@@ -140,7 +133,7 @@ def test_the_command_that_is_ended_in_a_case_leaves_nothing_but_its_report(
         started = posted_pids(tmp_path, process)
         started.append(parent_of(started[0]))
         assert len(started) == 4
-        assert all(map(alive, started))
+        assert all(map(is_running, started))
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
     finally:

@@ -7,18 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call
+from tests.scenarios import TWO_TOOLS
 from tests.targets.servers import RawServer, in_thread
 from tests.targets.test_cannot_play import Narrow
 
-SCENARIO = """\
-description: Two calls return one after the other.
-clauses: [sync.identity]
-turns:
-  - user: Hi
-  - steps:
-      - response: [{call: look, id: c1}, {call: look, id: c2}]
-      - returns: {c1: 1, c2: 2}
-"""
 FEW = ("basics/parallel*", "basics/tool*", "numbers")
 
 
@@ -26,7 +18,7 @@ FEW = ("basics/parallel*", "basics/tool*", "numbers")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with one scenario, the current one."""
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "two.yaml").write_text(SCENARIO)
+    (tmp_path / "mine" / "two.yaml").write_text(TWO_TOOLS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -66,7 +58,7 @@ def test_a_failure_tells_its_cause_and_the_command_that_plays_it(call: Call) -> 
 def test_the_failures_of_two_scenarios_are_two_files(call: Call, folder: Path) -> None:
     """Also where they differ in a letter that ASCII does not have."""
     for name in ("über", "öber"):
-        (folder / "mine" / f"{name}.yaml").write_text(SCENARIO)
+        (folder / "mine" / f"{name}.yaml").write_text(TWO_TOOLS)
     call("sweep", "--scenarios", "mine", "über", "öber", "--client", "python:tests.explore.defects:reordered_returns")
     ends = {path.stem.rpartition("-")[2] for path in (folder / "tpharness-failures").iterdir()}
     assert ends == {"über", "öber"}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scenarios import TWO_TOOLS
 
 from tpharness.explore.orders.play import OrderOptions, play_orders
 from tpharness.explore.orders.reduction import find_orders, reorder
@@ -161,17 +162,6 @@ def test_the_reference_keeps_the_law(tmp_path, sample):
     assert [failure.cause for one in found for failure in one.failures] == []
     assert sum(one.tried for one in found) > len(chosen)
     assert not list(tmp_path.iterdir())
-
-
-TWO_TOOLS = """\
-description: Two calls return one after the other.
-clauses: [sync.identity]
-turns:
-  - user: Hi
-  - steps:
-      - response: [{call: look, id: c1}, {call: look, id: c2}]
-      - returns: {c1: 1, c2: 2}
-"""
 
 
 def test_returns_as_they_finish_break_the_law(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.explore.defects import line_splitting, reordered_returns
+from tests.scenarios import TWO_TOOLS
 
 from tpharness.errors import UsageError
 from tpharness.resources import scenarios_dir
@@ -22,23 +23,14 @@ from tpharness.scenario import AgentRun, ClientCut, CutAt, CutPlan, CutUnit, Wir
 from tpharness.targets import Reference
 
 DEFECTS = "tests.explore.defects"
-TWO_TOOLS = """\
-description: Two calls return one after the other.
-clauses: [sync.identity]
-turns:
-  - user: Hi
-  - steps:
-      - response: [{call: look, id: c1}, {call: look, id: c2}]
-      - returns: {c1: 1, c2: 2}
-      - response: [{text: Done}]
-"""
+THREE_STEPS = TWO_TOOLS + "      - response: [{text: Done}]\n"
 
 
 @pytest.fixture
 def two_tools(tmp_path: Path) -> Path:
     """Return a folder with one scenario."""
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "two-tools.yaml").write_text(TWO_TOOLS)
+    (tmp_path / "mine" / "two-tools.yaml").write_text(THREE_STEPS)
     return tmp_path
 
 
@@ -85,7 +77,7 @@ def test_two_sides_have_a_place_for_every_pair(two_tools):
 
 def test_pairs_are_numbered_without_gaps():
     """Every number is a pair of its own, the server further than the client."""
-    scenario = load_text(TWO_TOOLS, id="mine/two-tools")
+    scenario = load_text(THREE_STEPS, id="mine/two-tools")
     places = Places(scenario, SideCut.APART, CutAt.EVERY_EVENT, ("timeout",), [[1] * 5])
     pairs = {(place.server, place.client.count) for place in places if place.client is not None}
     assert pairs == {(server, client) for server in range(1, 5) for client in range(server)}
@@ -123,7 +115,7 @@ def test_a_recorded_stream_is_cut_as_well(tmp_path):
 
 def test_other_readings_are_not_cut_apart(two_tools):
     """R20 read otherwise takes back what it kept, which is known and no finding."""
-    text = TWO_TOOLS.replace("turns:", "readings: {R20: as-streamed}\nturns:", 1)
+    text = THREE_STEPS.replace("turns:", "readings: {R20: as-streamed}\nturns:", 1)
     (two_tools / "mine" / "two-tools.yaml").write_text(text)
     (found,) = swept(two_tools, side=SideCut.APART)
     assert found.tried == 0
@@ -135,7 +127,7 @@ def test_other_readings_are_not_cut_apart(two_tools):
 @pytest.mark.parametrize("target", [reordered_returns(), line_splitting()], ids=["order", "text"])
 def test_what_a_sweep_leaves_out_changes_nothing(at, target, sample):
     """A place fails in a sweep, which judges only what is new, just when it fails by itself."""
-    text = TWO_TOOLS.replace("text: Done", 'text: "a\u2028b"')
+    text = THREE_STEPS.replace("text: Done", 'text: "a\u2028b"')
     scenario = replace(load_text(text, id="mine/two-tools"), cut=CutPlan(at=at))
     case = base_case(scenario)
     found = sweep(case, target, target)
@@ -159,7 +151,7 @@ def test_what_a_sweep_leaves_out_changes_nothing(at, target, sample):
 def test_only_the_reference_is_believed_that_no_document_changed(target, reading, everywhere, monkeypatch):
     """It is not rendered where neither side says so, unless its reading shows parts that stream; others always are."""
     words = ", ".join(f"w{i}" for i in range(20))
-    text = TWO_TOOLS.replace("turns:", f"readings: {{R20: {reading}}}\nturns:", 1).replace("Done", f"[{words}]")
+    text = THREE_STEPS.replace("turns:", f"readings: {{R20: {reading}}}\nturns:", 1).replace("Done", f"[{words}]")
     case = base_case(replace(load_text(text, id="mine/two-tools"), cut=CutPlan(at=CutAt.EVERY_EVENT)))
     rendered = []
     was = SessionPair.threads
@@ -233,7 +225,7 @@ def test_a_place_without_an_id_becomes_a_scenario_file(two_tools):
 def test_a_place_of_the_scenarios_own_sweep_has_an_id(two_tools):
     """`run` takes the id, so no file is written."""
     path = two_tools / "mine" / "two-tools.yaml"
-    path.write_text(TWO_TOOLS + "cut: every-event\n")
+    path.write_text(THREE_STEPS + "cut: every-event\n")
     target = f"python:{DEFECTS}:reordered_returns"
     (found,) = swept(two_tools, client=target)
     (failure,) = found.failures
@@ -259,7 +251,7 @@ def test_a_cut_after_an_event_with_an_offset_is_just_after_it():
 
 def test_an_id_is_the_scenarios_own_only_for_the_same_cut():
     """Another reason, another unit or another side has no id."""
-    scenario = load_text(TWO_TOOLS + "cut: every-event\n", id="mine/two-tools")
+    scenario = load_text(THREE_STEPS + "cut: every-event\n", id="mine/two-tools")
     both = CutPlace(turn=1, reason="network_failure", wire=WireEnd.CUT, server=3, client=None)
     assert existing_id(scenario, both) == "mine/two-tools@event-3"
     other = CutPlace(turn=1, reason="timeout", wire=WireEnd.CUT, server=3, client=None)
@@ -271,7 +263,7 @@ def test_an_id_is_the_scenarios_own_only_for_the_same_cut():
 
 def test_a_cut_scenario_ends_where_it_is_cut():
     """Turns after the cut are gone, and nothing is pinned any more."""
-    scenario = load_text(TWO_TOOLS + "  - user: Bye\n", id="mine/two-tools")
+    scenario = load_text(THREE_STEPS + "  - user: Bye\n", id="mine/two-tools")
     place = CutPlace(turn=1, reason="timeout", wire=WireEnd.STALL, server=2, client=None)
     cut = cut_scenario(scenario, place)
     assert len(cut.turns) == 2

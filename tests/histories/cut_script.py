@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
+from tests.histories.message_parts.build import inline, scenario
+
 from tpharness.journal import UserTurn
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import Scenario
 
-__all__ = ["TWO_TOOLS", "CutScript", "events_of"]
+__all__ = ["PLAYED", "TWO_TOOLS", "CutScript", "events_of"]
 
 TWO_TOOLS = """
   - user: q
@@ -21,6 +23,12 @@ TWO_TOOLS = """
       - response: [{last}{{text: Done.}}]
 """
 """A run whose second tool is done first; `last` is what the last response begins with."""
+PLAYED: dict[str, Scenario] = {
+    "text": scenario("histories/k01-text-only"),
+    "thinking, call and answer": scenario("histories/k02-thinking-call-and-answer"),
+    "two tools, the second done first": inline(TWO_TOOLS.format(last="{thinking: hm}, ")),
+}
+"""What a real framework plays, cut after each event."""
 
 Event = dict[str, Any]
 

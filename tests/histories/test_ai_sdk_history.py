@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.about import about
 from tests.distribution import Sample
-from tests.histories.cut_script import TWO_TOOLS, events_of
-from tests.histories.message_parts.build import inline, journal_of, scenario
+from tests.histories.cut_script import PLAYED, events_of
+from tests.histories.message_parts.build import journal_of, scenario
 from tests.histories.node_oracle import NodeOracle
 
 import tpharness.peers
@@ -29,11 +29,6 @@ from tpharness.scenario import Scenario, load_scenario
 from tpharness.targets.contract import RunScript
 
 HISTORY = AI_SDK["ai-sdk"]
-PLAYED: dict[str, Scenario] = {
-    "text": scenario("histories/k01-text-only"),
-    "thinking, call and answer": scenario("histories/k02-thinking-call-and-answer"),
-    "two tools, the second done first": inline(TWO_TOOLS.format(last="{thinking: hm}, ")),
-}
 NEXT = {"id": "next", "role": "user", "parts": [{"type": "text", "text": "Go on."}]}
 TOLD = {"model_request", "model_response_end", "part_start", "part_delta", "part_end", "agent_run_result"}
 TOOLS = {"function_tool_call", "function_tool_result"}

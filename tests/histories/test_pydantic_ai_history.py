@@ -11,20 +11,14 @@ from pydantic_ai import Agent, ModelMessagesTypeAdapter, capture_run_messages
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
 from pydantic_ai.tools import RunContext, Tool
-from tests.histories.cut_script import TWO_TOOLS, CutScript, events_of
+from tests.histories.cut_script import PLAYED, CutScript, events_of
 from tests.histories.message_parts.build import inline, journal_of, scenario
 
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.pydantic_ai import PYDANTIC_AI, with_returns
 from tpharness.journal import AgentTurn
-from tpharness.scenario import Scenario
 
 HISTORY = PYDANTIC_AI["pydantic-ai"]
-PLAYED: dict[str, Scenario] = {
-    "text": scenario("histories/k01-text-only"),
-    "thinking, call and answer": scenario("histories/k02-thinking-call-and-answer"),
-    "two tools, the second done first": inline(TWO_TOOLS.format(last="{thinking: hm}, ")),
-}
 
 
 class Cut(CutScript):

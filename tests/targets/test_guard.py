@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.targets.running import is_running
 
 from tpharness.targets import guard
 from tpharness.targets.children import Guarded
@@ -60,14 +61,6 @@ sys.stdin.readline()
 }
 
 
-def runs(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def wait_for(what: str, holds: object) -> None:
     """Fail when something does not come to hold within twenty seconds."""
     deadline = time.monotonic() + 20
@@ -97,13 +90,13 @@ def test_nothing_is_left_of_a_target(kind: str, end: str, tmp_path: Path) -> Non
             assert harness.stdout.readline() == b"ready\n"
             wait_for("the target does not start", (tmp_path / "pids").exists)
             started = [int(word) for word in (tmp_path / "pids").read_text("utf-8").split()]
-            assert all(map(runs, started))
+            assert all(map(is_running, started))
             if end == "let-go":
                 harness.stdin.write(b"\n")
                 harness.stdin.flush()
             else:
                 os.kill(harness.pid, signal.Signals[end])
-            wait_for("a process is left", lambda: not any(map(runs, started)))
+            wait_for("a process is left", lambda: not any(map(is_running, started)))
         finally:
             harness.kill()
 
