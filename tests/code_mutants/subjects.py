@@ -225,9 +225,10 @@ def instrumented(source: bytes) -> bytes:
     return ast.unparse(tree).encode()
 
 
-# Left out are files that no thread depends on: what the releases of the `ai` package accept (`majors`), how
-# differences are shown (`diff`, `align`, `problems`), and types, schemas and what goes through them (`pieces`), which
-# tests compare; and which calls are open (`open_calls`), by which servers are judged and not the reference.
+# Left out are files that no thread depends on: what the releases of the `ai` package accept (`majors`) and show of
+# arguments that stream (`partial_json`), how differences are shown (`diff`, `align`, `problems`), types, schemas and
+# what goes through them (`pieces`), which tests compare, and which calls are open (`open_calls`), by which servers are
+# judged and not the reference.
 # Of other files is left out what no judge can see: `Name` is built into records when the program starts, so that its
 # mutant would not be installed, only targets over HTTP, on which no mutant is played, look into frames, what joins
 # pieces of text saves memory alone, and what is `written` is for pictures.
@@ -265,7 +266,7 @@ SUBJECTS: tuple[Subject, ...] = (
     ReferenceSubject(file="src/tpharness/facts.py", one_in=2),
     *_reference("journal", 2),
     *_reference("dialects", 2),
-    *_reference("vsp", 8, ("majors.py",)),
+    *_reference("vsp", 8, ("majors.py", "partial_json.py")),
     *_reference("server_events", 8, ("open_calls.py",)),
     *_reference("protocol", 8, ("diff.py", "align.py", "problems.py", "types.py", "schema.py", "pieces.py")),
     *_reference("protocol/rules", 8),

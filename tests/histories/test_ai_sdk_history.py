@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,13 @@ from tpharness.histories.ai_sdk import AI_SDK
 from tpharness.histories.ai_sdk_model import model_messages
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.moments import case_moments, has_server
-from tpharness.histories.partial_json import NOTHING, parse_partial_json
 from tpharness.journal import UserTurn
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, make_script
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.targets.contract import RunScript
+from tpharness.vsp.partial_json import NOTHING, parse_partial_json
 
 HISTORY = AI_SDK["ai-sdk"]
 NEXT = {"id": "next", "role": "user", "parts": [{"type": "text", "text": "Go on."}]}
@@ -130,9 +131,16 @@ def test_the_model_is_told_what_the_package_tells_it(package: NodeOracle, sample
     assert held > len(chosen) // 2
 
 
+def with_slip(text: str, chance: random.Random) -> str:
+    """Return a text with another character at one place."""
+    place = chance.randrange(len(text) + 1)
+    other = chance.choice('{}[]:,-+.eE09tfnul\\ "')
+    return text[:place] + other + text[place + 1 :]
+
+
 @pytest.mark.node
 def test_input_that_streams_is_read_as_the_package_reads_it(package: NodeOracle) -> None:
-    """Every beginning of texts with all kinds of values; and text that is not JSON."""
+    """Every beginning of texts with all kinds of values; and text that is not JSON, such as the same with slips."""
     whole = [
         '{"city": "Par\\u00e9is\\n\\"x\\" \\ud83d\\ude00", "n": -12.5e3, "l": [1, 2.5, true, null, {"a": []}]}',
         '{"": {"b": "c"}}',
@@ -146,7 +154,9 @@ def test_input_that_streams_is_read_as_the_package_reads_it(package: NodeOracle)
         "abc",
         "",
     ]
-    texts = sorted({text[:end] for text in whole for end in range(len(text) + 1)})
+    beginnings = sorted({text[:end] for text in whole for end in range(len(text) + 1)})
+    chance = random.Random(1)  # noqa: S311  # the same texts each time
+    texts = [*beginnings, *(with_slip(chance.choice(beginnings), chance) for _ in range(2000))]
     ours = [[] if value is NOTHING else [value] for value in map(parse_partial_json, texts)]
     assert dict(zip(texts, ours, strict=True)) == dict(zip(texts, package.ask({"texts": texts}), strict=True))
 

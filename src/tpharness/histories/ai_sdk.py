@@ -32,9 +32,9 @@ from tpharness.facts import parse_tool_args
 from tpharness.histories.ai_sdk_model import messages_of_model, model_messages
 from tpharness.histories.exchange.to_ui_messages import file_part, provider_metadata, signature_of, ui_messages
 from tpharness.histories.langchain import UnsupportedError
-from tpharness.histories.partial_json import NOTHING, parse_partial_json
 from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
+from tpharness.vsp.partial_json import NOTHING, parse_partial_json
 
 __all__ = ["AI_SDK", "AiSdkHistory"]
 

@@ -10,7 +10,6 @@ import pytest
 
 from tpharness.apps.client.message import MessageFold
 from tpharness.apps.client.message_parts import write_message
-from tpharness.apps.client.partial_json import NOTHING, parse_partial_json
 from tpharness.resources import conformance_dir
 
 PROBES: dict[str, dict[str, Any]] = json.loads((conformance_dir() / "probes/ai-7.0.173.json").read_text("utf-8"))
@@ -36,29 +35,3 @@ def test_the_messages_are_those_of_the_ai_sdk(name: str) -> None:
 def test_enough_probes_are_compared() -> None:
     """A change of the probes' form would otherwise leave this file green and empty."""
     assert len(FOLDED) > 40
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('{"city":"Par', {"city": "Par"}),
-        ('{"city"', {}),
-        ('{"city":', {}),
-        ('{"a":1,"b', {"a": 1}),
-        ('{"a":[1,2', {"a": [1, 2]}),
-        ('{"a":[{"b":"c\\', {"a": [{"b": "c"}]}),
-        ('{"a":"\\u00e', {"a": ""}),
-        ('{"a":tr', {"a": True}),
-        ('{"a":n', {"a": None}),
-        ('{"a":1.', {"a": 1}),
-        ('{"a":12e', {"a": 12}),
-        ('{"a":{"b":1}, "c":{', {"a": {"b": 1}, "c": {}}),
-        ("[1,", [1]),
-        ("", NOTHING),
-        ("-", NOTHING),
-        ("nonsense", NOTHING),
-    ],
-)
-def test_a_cut_json_text_has_the_value_of_what_has_come(text: str, value: Any) -> None:
-    """What is open is closed, what is not usable yet is left out (values by `fixJson` of `ai` 7)."""
-    assert parse_partial_json(text) == value

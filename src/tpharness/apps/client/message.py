@@ -17,10 +17,10 @@ from typing import Any
 
 from tpharness.apps.client.client_versions import NEWEST, ClientVersion
 from tpharness.apps.client.message_parts import is_tool_part, merged, open_inputs, set_state
-from tpharness.apps.client.partial_json import NOTHING, parse_partial_json
 from tpharness.findings import Level
 from tpharness.vsp.chunks import chunk_from_object
 from tpharness.vsp.majors import check_chunk
+from tpharness.vsp.partial_json import NOTHING, parse_partial_json
 from tpharness.vsp.records import UnknownChunk
 
 __all__ = ["MessageFold"]
