@@ -45,6 +45,7 @@ from tpharness.targets.forms import (
 )
 from tpharness.targets.net import Http
 from tpharness.targets.remote import (
+    CAPABILITIES_HINT,
     CAPABILITY_KINDS,
     BrokenContractError,
     Limits,
@@ -59,7 +60,6 @@ __all__ = ["HttpClient"]
 
 _T = TypeVar("_T")
 _AT_ONCE = 16
-_NO_CAPABILITIES = "GET /capabilities returns name, roles and version of the contract: tpharness docs CONTROL"
 _ENDINGS = {
     "network_failure": Ending.BROKEN,
     "timeout": Ending.SILENT,
@@ -134,7 +134,7 @@ class HttpClient:
     async def open(self) -> None:
         """Fetch the capabilities and begin to serve streams, once."""
         if self._capabilities is None:
-            answer = await self._http.ask("GET", self._endpoint, "/capabilities", hint=_NO_CAPABILITIES)
+            answer = await self._http.ask("GET", self._endpoint, "/capabilities", hint=CAPABILITIES_HINT)
             self._capabilities = capabilities_from(answer.value, "client", self._endpoint.base)
         if self._streams is None:
             patience = self._http.patience

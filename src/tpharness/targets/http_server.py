@@ -26,6 +26,7 @@ from tpharness.targets.http_run import HttpOptions, HttpRun
 from tpharness.targets.http_thread import HttpThread
 from tpharness.targets.net import Http
 from tpharness.targets.remote import (
+    CAPABILITIES_HINT,
     NOT_FORGOTTEN,
     UNKNOWN_TAKEN,
     Limits,
@@ -38,7 +39,6 @@ from tpharness.trace.tape import current_tape
 __all__ = ["HttpServer"]
 
 _AT_ONCE = 16
-_NO_CAPABILITIES = "GET /capabilities returns name, roles and version of the contract: tpharness docs CONTROL"
 
 
 class HttpServer:
@@ -111,7 +111,7 @@ class HttpServer:
     async def open(self) -> None:
         """Fetch the capabilities, once."""
         if self._capabilities is None:
-            answer = await self._http.ask("GET", self._control, "/capabilities", hint=_NO_CAPABILITIES)
+            answer = await self._http.ask("GET", self._control, "/capabilities", hint=CAPABILITIES_HINT)
             self._capabilities = capabilities_from(answer.value, "server", self._control.base)
 
     async def close(self) -> None:

@@ -24,6 +24,7 @@ from tpharness.targets.contract import ClientTarget, ServerTarget
 __all__ = [
     "BROKEN",
     "CANCELLED_LATE",
+    "CAPABILITIES_HINT",
     "CAPABILITY_KINDS",
     "CUT_ALIVE",
     "ENDLESS",
@@ -194,6 +195,7 @@ class BrokenContractError(TargetError):
         self.finding = finding
 
 
+CAPABILITIES_HINT = "GET /capabilities returns name, roles and version of the contract: tpharness docs CONTROL"
 CAPABILITY_KINDS = {
     "marks": Kind("marks-not-kept"),
     "cancel": Kind("cancel-not-kept"),
