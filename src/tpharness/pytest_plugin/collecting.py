@@ -23,9 +23,10 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.pairs import parse_faults
 from tpharness.run.plan import cut_places
 from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.selection import cited_clauses
 from tpharness.scenario import load_scenario, scenario_id
 from tpharness.scenario.records import CutAt
-from tpharness.scenario_files import SUFFIXES, find_ids, read_clauses
+from tpharness.scenario_files import SUFFIXES, find_ids
 
 __all__ = ["BuiltinScenarios", "ScenarioFile", "ScenarioItem", "add_roots"]
 
@@ -194,7 +195,7 @@ class ScenarioItem(pytest.Function):
         item: ScenarioItem = cls.from_parent(parent, name=str(one), callobj=play)
         item.one = one
         again = f"pytest --tpharness-builtin {one}" if parent.nodeid == BUILTIN else f"pytest '{item.nodeid}'"
-        clauses = _clauses(one)
+        clauses = cited_clauses(one) or ()
         for clause in clauses:
             item.add_marker(pytest.mark.tpharness_clause(id=clause))
         for profile in find_profiles(str(one), clauses):
@@ -213,14 +214,3 @@ class ScenarioItem(pytest.Function):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return the file and the id of the scenario."""
         return self.one.path, None, f"scenario {self.name}"
-
-
-def _clauses(one: SelectedScenario) -> tuple[str, ...]:
-    """Return the clauses that a scenario cites, none for one that does not load."""
-    found = read_clauses(one.path)
-    if found is not None:
-        return found
-    try:
-        return load_scenario(one.path, root=one.root).clauses
-    except TpharnessError:
-        return ()

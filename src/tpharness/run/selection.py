@@ -20,7 +20,7 @@ from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
 from tpharness.scenario_files import read_clauses
 
-__all__ = ["choose_citing", "choose_scenarios", "strike"]
+__all__ = ["choose_citing", "choose_scenarios", "cited_clauses", "strike"]
 
 
 def _select_named(options: RunOptions) -> list[SelectedScenario]:
@@ -113,10 +113,16 @@ def _belongs(one: SelectedScenario, profiles: Sequence[str]) -> bool:
 
 def _cites(one: SelectedScenario, fit: Callable[[tuple[str, ...]], bool]) -> bool:
     """Whether the clauses that a scenario cites fit. One that does not load is chosen, so that the run says why."""
+    cited = cited_clauses(one)
+    return cited is None or fit(cited)
+
+
+def cited_clauses(one: SelectedScenario) -> tuple[str, ...] | None:
+    """Return the clauses that a scenario cites, None for one that does not load."""
     cited = read_clauses(one.path)
-    if cited is None:
-        try:
-            cited = load_scenario(one.path, root=one.root).clauses
-        except TpharnessError:
-            return True
-    return fit(cited)
+    if cited is not None:
+        return cited
+    try:
+        return load_scenario(one.path, root=one.root).clauses
+    except TpharnessError:
+        return None

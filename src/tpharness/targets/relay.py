@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import struct
 from collections import deque
 from collections.abc import Awaitable, Callable
 from itertools import chain
 from typing import Self
 
 from tpharness.faults.plan import Action, Blackhole, Fin, Notify, Plan, Reset, Send, Transmission, Wait
+from tpharness.targets.connection import reset
 from tpharness.targets.listener import Listener
 
 __all__ = ["Relay"]
@@ -81,7 +81,7 @@ class Relay:
             await self._carry(reader, writer, answers, upstream, Transmission(plan), record)
         except (OSError, TimeoutError):
             self.refused += upstream is None
-            _abort(writer, rst=True)  # as a connection that is not accepted
+            reset(writer.transport)  # as a connection that is not accepted
         except asyncio.CancelledError:
             pass
         finally:
@@ -128,7 +128,7 @@ class Relay:
             try:
                 data = await answers.read(_READ)
             except ConnectionError:
-                _abort(writer, rst=True)
+                reset(writer.transport)
                 return
             record += data
             for action in chain(opening, carrier.feed(data) if data else carrier.end()):
@@ -149,7 +149,7 @@ class Relay:
                 if self._on_call is not None:
                     self._on_call(name)
             case Reset():
-                _abort(writer, rst=True)
+                reset(writer.transport)
                 return False
             case Blackhole():
                 connected.clear()
@@ -178,11 +178,3 @@ def _no_delay(writer: asyncio.StreamWriter) -> None:
     connection = writer.get_extra_info("socket")
     if connection is not None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-def _abort(writer: asyncio.StreamWriter, *, rst: bool) -> None:
-    connection = writer.get_extra_info("socket")
-    if rst and connection is not None:
-        with contextlib.suppress(OSError):
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    writer.transport.abort()

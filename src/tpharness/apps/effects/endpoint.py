@@ -77,8 +77,7 @@ class EffectsEndpoint:
         return _answer({"result": result})
 
     async def _tools(self, _: web.Request) -> web.Response:
-        names = ("name", "description", "input_schema")
-        return _answer([{name: getattr(tool, name) for name in names} for tool in self.ledger.tools.values()])
+        return _answer([tool.as_json() for tool in self.ledger.tools.values()])
 
     async def _runs(self, _: web.Request) -> web.Response:
         return _answer([run.as_json() for run in self.ledger.runs])

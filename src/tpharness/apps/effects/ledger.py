@@ -52,6 +52,10 @@ class ToolSpec:
     failure: str | None = None
     numbered: bool = False
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what a model is told of the tool."""
+        return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
+
     def result_of(self, number: int) -> Any:
         """Return the result of a run by its number."""
         if self.numbered and isinstance(self.result, Mapping):

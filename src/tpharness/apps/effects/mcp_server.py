@@ -85,7 +85,7 @@ class McpEndpoint:
         async def perform(name: str, arguments: Any) -> Any:
             return await self._ledger.perform(name, arguments, "mcp")
 
-        server = build_server(_described(self._ledger), perform)
+        server = build_server([tool.as_json() for tool in self._ledger.tools.values()], perform)
         config = uvicorn.Config(
             server.streamable_http_app(),
             host=_HOST,
@@ -113,11 +113,6 @@ class McpEndpoint:
             return
         self._server.should_exit = True
         await self._task
-
-
-def _described(ledger: Ledger) -> list[Mapping[str, Any]]:
-    names = ("name", "description", "input_schema")
-    return [{name: getattr(tool, name) for name in names} for tool in ledger.tools.values()]
 
 
 async def serve_stdio(url: str) -> None:

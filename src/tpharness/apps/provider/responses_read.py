@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tpharness.acceptance import Options
+from tpharness.acceptance.responses_items import item_type
 from tpharness.acceptance.shape import as_list, string, value_of
 from tpharness.apps.provider.dialect import Incoming, Refusal, Request
 from tpharness.apps.provider.exchange import Told, ToldResult
@@ -13,7 +14,7 @@ from tpharness.apps.provider.items import ItemStore
 from tpharness.apps.provider.reading import call_of_text, files_in, join_results, message_of, text_in
 from tpharness.findings import Finding, Kind, Place
 
-__all__ = ["read_request", "type_of"]
+__all__ = ["read_request"]
 
 _CALLS = ("function_call", "custom_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
@@ -84,7 +85,7 @@ class _Reader:
             needed = self._store.reasoning_of(item_id)
             given.add(item_id)
             if needed is not None and needed not in given:
-                kind = type_of(item)
+                kind = item_type(item)
                 message = (
                     f"Item '{item_id}' of type '{kind}' was provided without its required 'reasoning' item: '{needed}'."
                 )
@@ -95,7 +96,7 @@ class _Reader:
     def _resolved(self, item: Any, index: int) -> Any:
         if not isinstance(item, Mapping):
             return item
-        kind, item_id = type_of(item), string(item, "id")
+        kind, item_id = item_type(item), string(item, "id")
         if kind == "item_reference" and item_id is not None:
             stored = self._store.find(item_id)
             if stored is None:
@@ -132,14 +133,6 @@ class _Reader:
         self.refusal = self.refusal or refusal
 
 
-def type_of(item: Mapping[str, Any]) -> str | None:
-    """Return the type of an item; messages and references may leave it out."""
-    named = string(item, "type")
-    if named is None and "role" in item:
-        return "message"
-    return "item_reference" if named is None and set(item) == {"id"} else named
-
-
 def _instructions(body: Mapping[str, Any]) -> list[Told]:
     text = string(body, "instructions")
     return [] if text is None else [Told(role="system", text=text)]
@@ -174,7 +167,7 @@ def _history(items: Iterable[Any], store: ItemStore) -> list[Told]:
 
 
 def _told(item: Mapping[str, Any]) -> Told | None:
-    kind = type_of(item)
+    kind = item_type(item)
     if kind == "message":
         return message_of(item)
     if kind == "reasoning":
