@@ -172,7 +172,7 @@ async def test_cookies_of_one_case_are_not_sent_in_the_next(serve: Serve) -> Non
 
 
 async def test_a_client_waits_a_little_longer_than_the_guide_lets_a_server_be_silent() -> None:
-    """35 seconds against 30, and heartbeats every 15: what a server ends by itself is no end of the network."""
+    """35 seconds against 30, so that it is told of a timeout of the server; heartbeats come every 15."""
     defaults = Settings()
     assert (defaults.client_seconds, defaults.heartbeat) == (35.0, 15.0)
 

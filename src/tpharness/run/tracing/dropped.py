@@ -1,6 +1,7 @@
 """What the interruption of the last turn of a journal takes away, with the ruling that says so. Pure.
 
 What is kept is decided by `journal.survivors` alone; the ruling named here says which of its rules it was.
+`protocol.diff` has only documents, and names every ruling that may have decided what one of them lacks.
 """
 
 from __future__ import annotations
