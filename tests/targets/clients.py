@@ -10,15 +10,17 @@ import asyncio
 import base64
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from tests.targets.servers import Connection, Request
 
+from tpharness.dialects import ThreadHeader
 from tpharness.protocol.versions import Version
-from tpharness.targets.contract import StreamEnd
-from tpharness.targets.forms import packets_from, script_from, threads_json, user_from
+from tpharness.targets.contract import Script, StreamEnd
+from tpharness.targets.forms import packets_from, run_from, threads_json, user_from
 from tpharness.targets.reference import ReferenceClient
 
 CLIENT = {
@@ -87,7 +89,7 @@ class ContractClient:
 
     async def receive(self, case: dict[str, Any]) -> dict[str, Any]:
         """Receive a case."""
-        session = ReferenceClient(script_from(case))
+        session = ReferenceClient(read_script(case))
         for turn in case["turns"]:
             if turn["turn_type"] == "user":
                 session.user(user_from(turn))
@@ -197,6 +199,18 @@ class ContractClient:
         got = Fetched(head=head, body=body.partition(STOP)[0], reason=None if whole else reason)
         self.fetched.append(got)
         return got
+
+
+def read_script(value: Mapping[str, Any]) -> Script:
+    """Read a `header`, and the turns of a `serveRequest`; the streams of a `receiveRequest` are left aside."""
+    turns = tuple(
+        user_from(turn) if turn["turn_type"] == "user" else run_from(turn)
+        for turn in value.get("turns", ())
+        if turn["turn_type"] == "user" or "events" in turn
+    )
+    header = ThreadHeader(thread_id=value["thread_id"], created_at=value["created_at"], agents=value["agents"])
+    versions = tuple(Version(version) for version in value["versions"])
+    return Script(header=header, turns=turns, versions=versions, carriers=value.get("carriers", False))
 
 
 def dechunked(data: bytes) -> tuple[bytes, bool]:

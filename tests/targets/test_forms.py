@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.scenarios import load_builtin
+from tests.targets.clients import read_script
 
 from tpharness.errors import TargetError
 from tpharness.protocol.versions import Version
@@ -14,6 +15,7 @@ from tpharness.readings import AnswerRule
 from tpharness.resources import schema_path
 from tpharness.run.plan import base_case, make_script, make_streams
 from tpharness.targets import Packet, Reference, forms
+from tpharness.targets.contract import Script, Stream, StreamEnd
 
 NAMES = ["interruptions/one-of-two-tools-done", "documents/2-0-0-example-thread", "basics/tool-call-and-answer"]
 
@@ -48,13 +50,28 @@ CASE: dict[str, Any] = {
 }
 
 
+def served(script: Script) -> dict[str, Any]:
+    """Return a `serveRequest`."""
+    return {**forms.header_json(script), "turns": forms.turns_json(script.turns)}
+
+
+def read_stream(value: dict[str, Any]) -> Stream:
+    """Read a `streamTurn` with its packets."""
+    return Stream(
+        agent_id=value["agent_id"],
+        begun_at=value["begun_at"],
+        packets=forms.packets_from(value["packets"]),
+        end=StreamEnd(reason=value["end"].get("reason"), at=value["end"]["at"]),
+    )
+
+
 def test_a_written_case_is_read_and_written_back() -> None:
     """Every field of the message arrives, and nothing is added."""
-    script = forms.script_from(CASE)
+    script = read_script(CASE)
     assert script.header.thread_id == "t-1"
     run = script.turns[1]
     assert not isinstance(run, type(script.turns[0]))
-    assert forms.script_json(script) == CASE
+    assert served(script) == CASE
 
 
 def without_surrogate(case: dict[str, Any]) -> dict[str, Any]:
@@ -74,14 +91,14 @@ async def test_a_scenario_survives_the_way_there_and_back(name: str) -> None:
     """Script and streams of real scenarios fit the contract and come back as they were."""
     case = base_case(load_builtin(name))
     script = make_script(case)
-    document = forms.script_json(script)
+    document = served(script)
     assert forms.problems("serveRequest", document) == []
-    assert forms.script_from(document).turns == script.turns
+    assert read_script(document).turns == script.turns
     outcome = await Reference().serve(script)
     turns = make_streams(case, outcome.streams)
     request = {**forms.header_json(script), "turns": forms.turns_json(turns)}
     assert forms.problems("receiveRequest", request) == []
-    streams = [forms.stream_from(t) for t in request["turns"] if t["turn_type"] == "agent"]
+    streams = [read_stream(t) for t in request["turns"] if t["turn_type"] == "agent"]
     assert streams == [turn for turn in turns if hasattr(turn, "packets")]
     answer = {"threads": forms.threads_json(outcome.threads)}
     assert forms.problems("served", answer) == []

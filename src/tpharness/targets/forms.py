@@ -16,7 +16,6 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
-from tpharness.dialects import ThreadHeader
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
@@ -24,7 +23,7 @@ from tpharness.protocol.jcs import escape
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.resources import schema_path
-from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, Stream, StreamEnd
+from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, Stream
 
 __all__ = [
     "CONTRACT",
@@ -41,10 +40,7 @@ __all__ = [
     "resolved_from",
     "run_from",
     "run_json",
-    "script_from",
-    "script_json",
     "shape_hint",
-    "stream_from",
     "stream_json",
     "threads_from",
     "threads_json",
@@ -223,37 +219,10 @@ def stream_json(stream: Stream, **more: Any) -> dict[str, Any]:
     return {**head, **where, "end": end, **more}
 
 
-def stream_from(value: Mapping[str, Any]) -> Stream:
-    """Read a `streamTurn`; one that has a `url` gets no packets here."""
-    return Stream(
-        agent_id=value["agent_id"],
-        begun_at=value["begun_at"],
-        packets=packets_from(value.get("packets", ())),
-        end=StreamEnd(reason=value["end"].get("reason"), at=value["end"]["at"]),
-    )
-
-
 def turns_json(turns: Sequence[UserTurn | RunScript | Stream]) -> list[dict[str, Any]]:
     """Return the `turns` of a `serveRequest` or a `receiveRequest`."""
     forms = {UserTurn: user_json, RunScript: run_json, Stream: stream_json}
     return [forms[type(turn)](turn) for turn in turns]  # type: ignore[operator]  # each type with its own function
-
-
-def script_json(script: Script) -> dict[str, Any]:
-    """Return a `serveRequest`."""
-    return {**header_json(script), "turns": turns_json(script.turns)}
-
-
-def script_from(value: Mapping[str, Any]) -> Script:
-    """Read a `header`, and the turns of a `serveRequest`; the streams of a `receiveRequest` are left aside."""
-    turns = tuple(
-        user_from(turn) if turn["turn_type"] == "user" else run_from(turn)
-        for turn in value.get("turns", ())
-        if turn["turn_type"] == "user" or "events" in turn
-    )
-    header = ThreadHeader(thread_id=value["thread_id"], created_at=value["created_at"], agents=value["agents"])
-    versions = tuple(Version(version) for version in value["versions"])
-    return Script(header=header, turns=turns, versions=versions, carriers=value.get("carriers", False))
 
 
 # ------------------------------------------------------------------------------------------------ what comes back
