@@ -181,6 +181,21 @@ def test_a_full_disk_leaves_what_was_written(tmp_path: Path, monkeypatch: pytest
     assert [one.case for one in Trace.open(path).entries] == ["a/b"]
 
 
+def test_a_disk_that_is_full_at_once_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No draft without a case stays behind, one for each run."""
+    writer = TraceWriter(tmp_path / "t.zip", traced="failed")
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert not writer.add(ENTRY, files())
+    monkeypatch.undo()
+    assert writer.close() is None
+    assert writer.problem == "it could not be written further: No space left on device"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     """The run goes on; only the trace is missing."""
     writer = write(tmp_path / "missing" / "t.zip")

@@ -139,6 +139,10 @@ class TraceWriter:
             return None
         end = {"kind": "end", "cases": self.cases, "left_out": self.left_out, "bytes": self._bytes}
         self._write([(INDEX, encode_line({**end, "note": self.problem} if self.problem else end))])
+        if self.packed and not self.cases and self._broken:  # nothing that anybody could look at
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+            return None
         if self.packed:
             try:
                 _pack(self._folder, self.path)
