@@ -81,6 +81,14 @@ def test_a_name_on_the_command_line_that_is_not_a_folder_is_an_error(
     assert f"{project.path / name} {why}" in result.stderr.str()
 
 
+def test_a_baseline_that_is_not_there_is_one_error(project: pytest.Pytester) -> None:
+    """And not the failure of every scenario."""
+    project.makeini(INI)
+    result = run(project, "--tpharness-baseline", "nope.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"tpharness_baseline: {project.path / 'nope.yaml'} is not a file" in result.stderr.str()
+
+
 def test_the_command_line_goes_before_the_configuration(project: pytest.Pytester) -> None:
     """Its folders and its built-in scenarios are played in place of those of the configuration, not besides."""
     project.makeini(INI + "tpharness_builtin = threads/usage-[st]*\n")

@@ -15,6 +15,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.apps.playing import THREAD
 from tests.cli.conftest import Call, run_in_process
 
@@ -342,6 +343,36 @@ def test_an_application_that_runs_already_is_judged_by_its_address(call: Call, r
     assert "Tools that will be called, for real: book_hotel" in done.out
 
 
+def test_what_fails_is_written_as_a_baseline(call: Call, folder: Path) -> None:
+    """With an empty reason, which is refused; with one the run passes, and an entry that nobody needs is taken out."""
+    cases = ("user-leaves/in-arguments", "user-leaves/in-text")
+    done = call("app", "broken", *cases, "--write-baseline", "known.yaml")
+    assert done.code == 1, done.out
+    assert "known.yaml: 1 cause to give a reason for" in done.err
+    (entry,) = yaml.safe_load((folder / "known.yaml").read_text("utf-8"))
+    assert (entry["reason"], entry["cases"]) == ("", {"arguments-invented": ["user-leaves/in-arguments"]})
+    refused = call("app", "broken", *cases, "--baseline", "known.yaml")
+    assert (refused.code, "the reason is empty" in refused.err) == (2, True)
+    text = (folder / "known.yaml").read_text("utf-8").replace("reason: ''", "reason: known")
+    (folder / "known.yaml").write_text(text, "utf-8")
+    assert call("app", "broken", *cases, "--baseline", "known.yaml").code == 0
+    kept = call("app", "broken", *cases, "--baseline", "known.yaml", "--write-baseline", "known.yaml")
+    assert (kept.code, yaml.safe_load((folder / "known.yaml").read_text("utf-8"))) == (0, yaml.safe_load(text))
+    other = call("app", "broken", *cases, "--write-baseline", "known.yaml")
+    assert (other.code, "may have reasons that somebody wrote" in other.err) == (2, True)
+
+
+def test_the_nearest_file_is_found_from_a_folder_below(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `run` and the peers find theirs; the application runs in the folder of the file."""
+    (folder / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(folder / "src" / "deep")
+    done = call("app", "safe", "user-leaves/in-text")
+    assert done.code == 0, done.out
+    assert (folder / "effects.txt").exists()
+
+
 def test_an_application_elsewhere_is_refused(call: Call) -> None:
     """Unless its host is named."""
     done = call("app", "https://chat.example.org/api/chat")
@@ -354,6 +385,9 @@ def test_an_application_elsewhere_is_refused(call: Call) -> None:
     [
         (["safe", "no/such-case"], "no case is called no/such-case"),
         (["safe", "basic", "user-laeves/in-text", "uncut/*"], "no case is called user-laeves/in-text"),
+        (["safe", "user-leaves/in-txt"], "did you mean user-leaves/in-text?"),
+        (["safe", "bsic"], "did you mean basic?"),
+        (["safe", "user-laeves"], "did you mean user-leaves?"),
         (["sate"], "did you mean safe"),
         (["safe", "--tool-args", "book_hotel"], "--tool-args takes NAME=JSON"),
         (["safe", "--tool-args", "book_hotel={"], "--tool-args takes NAME=JSON"),

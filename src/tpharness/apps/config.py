@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from tpharness.apps.client import Addresses, Route, require_known_client
 from tpharness.errors import InputError, UsageError, did_you_mean
 from tpharness.findings import quote
-from tpharness.project_file import PROJECT_FILE, check_keys, read_project_file
+from tpharness.project_file import PROJECT_FILE, check_keys, find_project_file, read_project_file
 from tpharness.targets.children import split_command
 from tpharness.targets.endpoint import is_loopback
 
@@ -170,8 +170,12 @@ _ARGS_EXAMPLE = '{book_hotel = [{city = "Paris"}, {city = "Rome"}]}'
 
 
 def load_config(name: str | None, path: Path | None = None) -> AppConfig:
-    """Return the application of that name, the only one for None, from a file or from `tpharness.toml` here."""
-    file = path or Path(CONFIG_FILE)
+    """Return the application of that name, the only one for None.
+
+    It is in the file `path`, or in the nearest `tpharness.toml`, here or in a folder above.
+    """
+    here = Path(CONFIG_FILE)
+    file = path or (here if here.exists() else find_project_file(Path.cwd()) or here)
     if not file.exists():
         hint = "`tpharness app init URL` writes one, or give the application's address: tpharness app http://…"
         raise InputError(f"{file}: {os.strerror(errno.ENOENT)}", hint=hint)

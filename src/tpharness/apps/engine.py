@@ -19,7 +19,7 @@ import aiohttp
 
 from tpharness.apps.cases.arguments import arguments_for, other_arguments
 from tpharness.apps.cases.case import AppCase, Need, Tool
-from tpharness.apps.cases.catalogue import CaseSource, all_cases
+from tpharness.apps.cases.catalogue import BASIC, CaseSource, all_cases
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.client import Profile, RealClients, find_profile
 from tpharness.apps.config import LEDGER, AppConfig, require_loopback
@@ -33,7 +33,7 @@ from tpharness.apps.process import AppProcess, until_it_listens
 from tpharness.apps.provider import Provider
 from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
 from tpharness.apps.tracing import AppRecord
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.findings import Finding, Kind, Place, shorten
 from tpharness.run import CheckState, Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.baseline import Baseline, load_baseline
@@ -273,7 +273,9 @@ def _select_cases(options: AppOptions, ids: Sequence[str], tool: Tool | None) ->
     known = all_cases(tool, ledger=ledger, sweep=options.sweep, scenarios=options.scenarios)
     unknown = [one for one in ids if not any(_wanted(source, [one]) for source in known)]
     if unknown:
-        raise UsageError(f"no case is called {', '.join(unknown)}", hint="`tpharness app --list` names the cases")
+        names = [*dict.fromkeys([BASIC, *(one.id.partition("/")[0] for one in known)]), *(one.id for one in known)]
+        hint = did_you_mean(unknown[0], names, "`tpharness app --list` names the cases")
+        raise UsageError(f"no case is called {', '.join(unknown)}", hint=hint)
     return [source for source in known if _wanted(source, ids)]
 
 

@@ -24,7 +24,7 @@ from tpharness.apps.engine import AppOptions, client_name, run_app
 from tpharness.apps.init import describe_application, require_new_table, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
 from tpharness.cli.options import Argument, Exit, Option, given_options
-from tpharness.cli.reports import take_all, written_on_every_way_out
+from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
 from tpharness.finding_lines import finding_lines
@@ -33,6 +33,7 @@ from tpharness.printable import counted, make_printable, say, without_credential
 from tpharness.report import ConsoleReport, Report, parse_reports, report_words
 from tpharness.report.terminal import make_console
 from tpharness.run import Outcome, Result
+from tpharness.run.baseline_file import check_new_baseline
 from tpharness.trace.format import Traced
 from tpharness.trace.secrets import secrets_of
 
@@ -64,7 +65,7 @@ def application(
             help="Case ids, themes, patterns with *, or `basic`; all when none. After init: the URL.",
         ),
     ] = None,
-    config: Annotated[Path | None, Option(help=f"Another file than ./{CONFIG_FILE}.")] = None,
+    config: Annotated[Path | None, Option(help=f"Another file than the nearest {CONFIG_FILE}, here or above.")] = None,
     history: Annotated[
         str | None,
         Option(metavar="PROFILE", help="What the client posts: client, last-message, mastra, …, python:MODULE:CLASS."),
@@ -107,6 +108,10 @@ def application(
         str | None, Option("--i-own-this-host", metavar="HOST", help="Allow an application on this host.")
     ] = None,
     baseline: Annotated[Path | None, Option(help="Known failures, a YAML file.")] = None,
+    write_baseline: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Write what fails as a baseline, with reasons to be filled in."),
+    ] = None,
     report: Annotated[
         list[str] | None, Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
@@ -151,6 +156,9 @@ def application(
         return
     chosen = _chosen(name, config, given)
     wants_console, destinations = parse_reports(report or [])
+    known = baseline or chosen.baseline_path
+    if write_baseline is not None:
+        check_new_baseline(write_baseline, known)
     pipe = any(destination.path == "-" for destination in destinations)
     out = make_console(soft_wrap=True, stderr=pipe)
     options = AppOptions(
@@ -180,6 +188,8 @@ def application(
         take_all(run_app(options), model, console, partial(traced.feed, server=chosen.name, client=client_name(chosen)))
         if wants_console:
             _print_table(out, model)
+        if write_baseline is not None:
+            write_new_baseline(write_baseline, model, known)
     raise Exit(0 if model.passed else 1)
 
 
@@ -202,7 +212,7 @@ def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppCo
 
 def _alone(config: AppConfig) -> str:
     """Return the command that plays one case, `{id}`, of the same application in the same way."""
-    options = shlex.join(given_options(but=("report", "trace", "trace_to")))
+    options = shlex.join(given_options(but=("report", "trace", "trace_to", "write_baseline")))
     return without_credentials(f"tpharness app {shlex.quote(config.name)} {{id}} {options}".rstrip())
 
 
@@ -212,7 +222,7 @@ def _tool_args(texts: list[str]) -> dict[str, tuple[Mapping[str, Any], ...]]:
         name, equals, value = text.partition("=")
         try:
             args = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             equals = ""
         if not equals:
             raise UsageError(f"--tool-args takes NAME=JSON, not {text!r}", hint="""book_hotel='{"city": "Paris"}'""")

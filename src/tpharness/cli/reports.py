@@ -11,15 +11,20 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tpharness.cli.stop_signals import STOP
 from tpharness.errors import TpharnessError, UsageError
-from tpharness.printable import say
+from tpharness.output import write_atomically
+from tpharness.printable import counted, say
 from tpharness.report import ConsoleReport, Destination, Report
-from tpharness.run import RunEvent
+from tpharness.report.failures import group_line
+from tpharness.run import Outcome, RunEvent
+from tpharness.run.baseline_file import baseline_text
+from tpharness.run.grouping import group_failures
 
-__all__ = ["EarlyEnd", "shown_on_every_way_out", "take_all", "written_on_every_way_out"]
+__all__ = ["EarlyEnd", "shown_on_every_way_out", "take_all", "write_new_baseline", "written_on_every_way_out"]
 
 
 T = TypeVar("T")
@@ -153,3 +158,14 @@ def _write_all(destinations: Sequence[Destination], write: Callable[[Destination
         except (TpharnessError, OSError) as error:
             problems.append(error)
     return problems
+
+
+def write_new_baseline(path: Path, report: Report, known: Path | None) -> None:
+    """Write what has failed as a baseline; say what it has, and what a baseline cannot have. `known` was read."""
+    problems = report.finished.problems if report.finished is not None else ()
+    write_atomically(str(path), baseline_text(report.results, problems, known))
+    groups = group_failures(result for result in report.results if result.outcome is Outcome.FAILED)
+    left = [group for group in group_failures(report.results) if group.smallest.outcome is not Outcome.FAILED]
+    say(f"{path}: {counted(len(groups), 'cause')} to give a reason for", err=True)
+    for group in left:
+        say(f"not in it: {group_line(group).strip()}", err=True)

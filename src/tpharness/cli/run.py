@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Annotated
 
 from tpharness.cli.options import Argument, Exit, Option
-from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
+from tpharness.cli.reports import shown_on_every_way_out, take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.cli.watch import watch_run
 from tpharness.errors import TargetError, UsageError
-from tpharness.output import write_atomically
-from tpharness.printable import counted, make_printable, say
+from tpharness.printable import make_printable, say
 from tpharness.profiles import parse_profiles
 from tpharness.report import (
     ConsoleReport,
@@ -25,14 +24,12 @@ from tpharness.report import (
     print_matrix,
     report_words,
 )
-from tpharness.report.failures import group_line
 from tpharness.report.terminal import make_console
 from tpharness.report.trace import TraceReport
-from tpharness.run import Outcome, RunOptions
-from tpharness.run.baseline_file import baseline_text, check_new_baseline
+from tpharness.run import RunOptions
+from tpharness.run.baseline_file import check_new_baseline
 from tpharness.run.cluster import check_address
 from tpharness.run.configured import Configured, read_configured
-from tpharness.run.grouping import group_failures
 from tpharness.run.keyword import Keyword
 from tpharness.run.last_failed import LastFailed
 from tpharness.run.order import Order
@@ -183,9 +180,7 @@ def run(
         ):
             _play(options, played, traced, how)
             if write_baseline is not None:
-                problems = played.finished.problems if played.finished is not None else ()
-                write_atomically(str(write_baseline), baseline_text(played.results, problems, baseline))
-                _tell_baseline(write_baseline, played)
+                write_new_baseline(write_baseline, played, baseline)
         raise Exit(0 if played.passed else 1)
 
     def show() -> None:
@@ -255,15 +250,6 @@ def _play(
         take_all(play_run(options), report, console, trace)
     finally:
         memory.update(report.results)
-
-
-def _tell_baseline(path: Path, report: Report) -> None:
-    """Say what the baseline has, and what a baseline cannot have."""
-    groups = group_failures(result for result in report.results if result.outcome is Outcome.FAILED)
-    left = [group for group in group_failures(report.results) if group.smallest.outcome is not Outcome.FAILED]
-    say(f"{path}: {counted(len(groups), 'cause')} to give a reason for", err=True)
-    for group in left:
-        say(f"not in it: {group_line(group).strip()}", err=True)
 
 
 def _play_of_several(pair: Pair, options: RunOptions, report: Report, traced: TraceReport, how: _Display) -> None:

@@ -67,13 +67,17 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 def _check_words(config: pytest.Config) -> None:
-    """Raise a usage error of pytest for a version or a fault that is not there, before any test says so."""
+    """Raise a usage error of pytest for a version, a fault or a baseline that is not there, before any test says so."""
     for name, parse in (("dialect", lambda words: list(map(parse_version, words))), ("faults", parse_faults)):
         given = config.getoption(f"tpharness_{name}")
         try:
             parse(list(config.getini(f"tpharness_{name}") if given is None else given))
         except TpharnessError as error:
             raise pytest.UsageError(f"tpharness_{name}: {error.line}") from None
+    given = config.getoption("tpharness_baseline") or config.getini("tpharness_baseline")
+    if given and not (config.rootpath / given).is_file():
+        why = "expected a YAML file of known failures, relative to the root folder"
+        raise pytest.UsageError(f"tpharness_baseline: {config.rootpath / given} is not a file; {why}")
 
 
 @pytest.hookimpl(tryfirst=True)  # so that -k, -m and --lf see them
