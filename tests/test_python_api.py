@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +290,24 @@ def test_wrong_use_is_not_a_failed_assertion(folder: Path) -> None:
     with pytest.raises(UsageError, match="an event loop is running") as raised:
         asyncio.run(in_a_loop())
     assert "asyncio.to_thread(play" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: check("thread.json"), "a document is not checked as str"),  # type: ignore[arg-type]
+        (lambda: check(None), "a document is not checked as NoneType"),  # type: ignore[arg-type]
+        (lambda: diff("a", {}), "a is not a thread: it is of the type str"),  # type: ignore[arg-type]
+        (lambda: diff({"turns": []}, fold("Hi")), "b is not a thread: it is of the type Folded"),  # type: ignore[arg-type]
+        (lambda: play(["cycles"]), "an id of a scenario is a text, not list"),  # type: ignore[arg-type]
+    ],
+    ids=["check a name", "check nothing", "diff a text", "diff what was folded", "play a list"],
+)
+def test_a_value_of_another_type_is_told(ask: Callable[[], object], told: str) -> None:
+    """The call is wrong, and what it judges is not: an error with what to give."""
+    with pytest.raises(UsageError, match=told) as raised:
+        ask()
+    assert raised.value.hint
 
 
 @pytest.mark.parametrize("answer", [b"Internal Server Error", b"", []], ids=["error page", "no byte", "no chunk"])

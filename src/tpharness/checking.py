@@ -51,9 +51,17 @@ def check(
         return check_data(read_file(document), str(document), major=major)
     if isinstance(document, bytes | bytearray | memoryview):
         return check_stream(bytes(document), major=major)
+    _require_list(document)
     if is_of_server(document, list(document)):
         return _check_events(document)
     return check_stream(encode_stream(document), major=major)
+
+
+def _require_list(document: object) -> None:
+    """UsageError for what is no form of a document, such as the name of a file as a text."""
+    if isinstance(document, str) or not isinstance(document, Sequence):
+        hint = "give a thread as a dict, a stream as bytes, a list of chunks or of server events, or the Path of a file"
+        raise UsageError(f"a document is not checked as {type(document).__name__}", hint=hint)
 
 
 def check_data(data: bytes, file: str, *, major: int | None = None) -> list[Finding]:

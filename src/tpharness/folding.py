@@ -302,4 +302,5 @@ def read_event(line: bytes, file: str, number: int, *, hint: str = "one server e
 
 def _within(after: int, count: int, file: str) -> None:
     if after > count:
-        raise UsageError(f"--after {after}: {file} has {counted(count, 'event')}")
+        hint = f"give a number from 0 to {count}; without --after all of it is folded"
+        raise UsageError(f"--after {after}: {file} has {counted(count, 'event')}", hint=hint)

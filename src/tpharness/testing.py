@@ -69,6 +69,7 @@ def play(
             "play() waits until everything is played, and an event loop is running in this thread",
             hint="in an async test: played = await asyncio.to_thread(play, …)",
         )
+    _require_texts(ids)
     __tracebackhide__ = True
     try:
         options = RunOptions(
@@ -104,6 +105,13 @@ _Named = TypeVar("_Named")
 def _several(given: Sequence[_Named]) -> Sequence[_Named]:
     """Return the names that were given; one that is given alone is one name, and not a list of its letters."""
     return [cast("_Named", given)] if isinstance(given, str | Path | Version) else given
+
+
+def _require_texts(ids: Sequence[object]) -> None:
+    for one in ids:
+        if not isinstance(one, str):
+            hint = 'write play("cycles", "tools"); a list is given as play(*ids)'
+            raise UsageError(f"an id of a scenario is a text, not {type(one).__name__}", hint=hint)
 
 
 def _in_a_loop() -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tpharness.report.progress import RunProgress
 from tpharness.resources import scenarios_dir
 
 STREAM = scenarios_dir() / "recorded" / "ai-sdk" / "one-tool.sse"
@@ -165,3 +166,96 @@ def test_a_document_that_is_not_json_is_named_without_a_level(call: Any, tmp_pat
     assert called.code == 2
     assert "MUST" not in called.err
     assert f"{file}:1:10" in called.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("list", "scenrios"), "did you mean scenarios?"),
+        (("list", "xyz"), "there are lists of scenarios, clauses"),
+        (("run", "cylces"), "did you mean cycles?"),
+        (("run", "--dialect", "langchian"), "did you mean langchain?"),
+        (("run", "--dialect", "0.0.5"), "known versions are 2.0.0, 0.0.3, 0.0.4"),
+        (("compare", "--dialect", "langgrpah"), "did you mean langgraph?"),
+        (("sweep", "--side", "bth"), "did you mean both?"),
+        (("sweep", "--side", "zzz"), "`tpharness docs FUZZING` says what each means"),
+        (("sweep", "--cuts", "byte"), "did you mean bytes?"),
+        (("sweep", "--cuts", "chunks"), "after all events, or after all bytes"),
+        (("fuzz", "--kind", "program"), "did you mean programs?"),
+        (("fuzz", "--kind", "zzz"), "`tpharness docs FUZZING` says what each generates"),
+        (("history", "-", "--for", "antropic"), "did you mean anthropic?"),
+        (("history", "-", "--for", "claude"), "one of pydantic-ai, ai-sdk"),
+        (("import", "-", "--from", "pydantic"), "did you mean pydantic-ai?"),
+        (("run", "--server", "python:json:dump_s"), "did you mean dumps?"),
+        (("run", "--server", "python:json:nothing"), "name an object that the module defines"),
+        (("fold", str(STREAM), "--after", "9999"), "give a number from 0 to "),
+    ],
+)
+def test_a_slip_is_told_with_what_was_meant(call: Any, arguments: tuple[str, ...], hint: str) -> None:
+    """The nearest name, or all of them."""
+    called = call(*arguments)
+    assert called.code == 2
+    assert hint in called.err
+
+
+@pytest.mark.parametrize("arguments", [("run", "--order"), ("merge",)])
+def test_a_report_that_is_nested_without_end_is_no_report(
+    call: Any, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """It is refused as any other file that is not a report, without a traceback."""
+    file = tmp_path / "deep.json"
+    file.write_text("[" * 100_000 + "]" * 100_000)
+    called = call(*arguments, str(file))
+    assert called.code == 2
+    assert "a report that --report json:PATH has written" in called.err.replace("give reports", "a report")
+
+
+def test_the_folder_of_a_recording_that_cannot_be_made_is_told(call: Any, tmp_path: Path) -> None:
+    """The theme folder is made; where something else has its name, the error says what to do."""
+    (tmp_path / "live").mkdir()
+    (tmp_path / "live" / "x").write_text("")
+    called = call(
+        "record", "reference", "--play", "interruptions/mid-text", "-o", str(tmp_path / "live" / "x" / "y.yaml")
+    )
+    assert called.code == 2
+    assert "name another path" in called.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "basics", "--html"),
+        ("trend", "peer:ai-sdk-client", "basics/tool-call-and-answer", "--releases", "5.0.0,6.0.0", "-o"),
+    ],
+    ids=["compare", "trend"],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is_played(
+    call: Any, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """Nobody waits for a result that is then lost."""
+    called = call(*arguments, str(tmp_path / "missing" / "out"))
+    assert (called.code, called.out) == (2, "")
+    assert "make the folder first" in called.err
+    assert "release 1" not in called.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("sweep", "basics"), "4 scenario"),
+        (("sweep", "basics", "--orders"), "4 scenario"),
+        (("compare", "basics"), "4 scenario"),
+        (("mutate", "tests.seeded_defects", "basics", "--defect", "partial-text-kept"), "1 defect"),
+        (("certify", "--profile", "history", "-o", "cert"), "10"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_what_may_take_long_says_how_far_it_is(
+    call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
+) -> None:
+    """On standard error, as `run` does."""
+    monkeypatch.chdir(tmp_path)
+    begun: list[str] = []
+    monkeypatch.setattr(RunProgress, "start", lambda _, *args: begun.append(" ".join(map(str, args))))
+    call(*arguments)
+    assert set(begun) == {told}

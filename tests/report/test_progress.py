@@ -6,7 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from tpharness.report.progress import ProgressLines, RunProgress
+from tpharness.report import progress
+from tpharness.report.progress import ProgressLines, RunProgress, watch_items, watch_run_events
+from tpharness.run import RunOptions, run_suite
 
 
 class Clock:
@@ -60,3 +62,41 @@ def test_a_short_run_without_a_terminal_says_nothing(capsys: pytest.CaptureFixtu
         progress.stop()
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_other_things_are_called_by_their_name() -> None:
+    """`mutate` plays defects."""
+    clock = Clock()
+    lines = ProgressLines(2, clock, word="defect")
+    clock.now += 8
+    assert lines.take() == "played 0 of 2 defects, 8 s"
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what is told to the progress, call by call."""
+    calls: list[str] = []
+    for name in ("start", "advance", "count_failures", "pause", "resume", "stop"):
+        monkeypatch.setattr(
+            progress.RunProgress, name, lambda _, *args, name=name: calls.append(" ".join(map(str, (name, *args))))
+        )
+    return calls
+
+
+def test_items_are_counted_as_they_come_and_the_bar_is_away_while_one_is_printed(told: list[str]) -> None:
+    """Also if their reader breaks off."""
+    assert list(watch_items("ab", 2)) == ["a", "b"]
+    assert told == ["start 2 scenario", "advance", "advance", "stop"]
+    told.clear()
+    items = watch_items("ab", 2, "defect", printed=True)
+    assert next(items) == "a"
+    assert told == ["start 2 defect", "advance", "pause"]
+    items.close()  # type: ignore[attr-defined]
+    assert told[3:] == ["stop"]
+
+
+def test_a_run_without_a_console_report_shows_how_far_it_is(told: list[str]) -> None:
+    """Its events are passed on as they are."""
+    options = RunOptions(ids=("basics/tool-call-and-answer", "cycles/late-return"))
+    assert list(map(type, watch_run_events(run_suite(options)))) == list(map(type, run_suite(options)))
+    assert told == ["start 2", "advance", "advance", "stop"]

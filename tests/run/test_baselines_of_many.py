@@ -239,6 +239,8 @@ def test_what_is_wrong_in_the_text_is_told_as_of_a_scenario(tmp_path: Path, data
     ("text", "said"),
     [
         ("known: []", "known.yaml is not a list of entries"),
+        ("- {cause: 5, reason: c}", "entry 1 (5): cause is 5, and not a text"),
+        ("- {departure: d, reason: r}", "entry 1 (d) has no key cases"),
         ("- {departure: d, reason: r, cases: [a]}", "entry 1 (d): cases is not a map from findings to lists of ids"),
         ("- {id: a, findings: [outline-differs], reason: r}\n- a/b", "known.yaml:2: entry 2 is not a map"),
     ],

@@ -35,6 +35,7 @@ from tpharness.printable import say
 from tpharness.profiles import load_profiles, parse_profiles
 from tpharness.report import Report
 from tpharness.report.json import render_json
+from tpharness.report.progress import watch_run_events
 from tpharness.report.trace import TraceReport
 from tpharness.run import RunEvent, RunOptions, run_suite
 from tpharness.run.baseline import load_baseline
@@ -109,7 +110,7 @@ def certify(
 def play_order(options: RunOptions, trace: Callable[[RunEvent], None] | None = None) -> Report:
     """Play one run to its end and return its report; what ends it early is raised."""
     report = Report()
-    take_all(run_suite(options), report, None, trace)
+    take_all(watch_run_events(run_suite(options)), report, None, trace)
     return report
 
 

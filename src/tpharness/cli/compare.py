@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Option
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.histories.compare import DEFAULT_IDS
 from tpharness.histories.compare import compare as compare_histories
 from tpharness.histories.page import render_comparison
@@ -15,8 +15,9 @@ from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import HISTORIES, all_names, find_histories
 from tpharness.histories.report import compare_json, compare_markdown, print_comparison
 from tpharness.histories.tracks import history_tracks
-from tpharness.output import write_atomically
+from tpharness.output import check_writable, write_atomically
 from tpharness.printable import say
+from tpharness.report.progress import watch_items
 from tpharness.report.terminal import make_console
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
@@ -62,9 +63,12 @@ def compare(
         raise UsageError("--html - and the tables would go to the same output", hint="give the page a file")
     histories = _histories(dialect or list(HISTORIES))
     loaded = [load_scenario(one.path, root=one.root) for one in select_scenarios(wanted, roots)]
-    comparison = compare_histories(loaded, histories)
+    if html is not None and html != "-":
+        check_writable(Path(html), "the page")
+    comparison = compare_histories(watch_items(loaded, len(loaded)), histories)
     if html is not None:
-        tracked = ((scenario, history_tracks(scenario, histories)) for scenario in loaded)
+        drawn = watch_items(loaded, len(loaded))
+        tracked = ((scenario, history_tracks(scenario, histories)) for scenario in drawn)
         write_atomically(html, render_comparison(comparison, tracked))
         if html == "-":
             return
@@ -87,6 +91,7 @@ def _histories(wanted: list[str]) -> list[HistoryDialect]:
     for name in wanted:
         matching = find_histories(name)
         if not matching:
-            raise UsageError(f"no history is called {name!r}", hint=f"there are {', '.join(all_names())}")
+            hint = did_you_mean(name, all_names(), f"there are {', '.join(all_names())}")
+            raise UsageError(f"no history is called {name!r}", hint=hint)
         found.update((history.name, history) for history in matching)
     return list(found.values())

@@ -14,7 +14,7 @@ from tpharness.cli.files import print_findings, print_json
 from tpharness.cli.options import Exit, Option
 from tpharness.cli.stop_signals import STOP
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.campaigns.judging import Judge
 from tpharness.explore.campaigns.replaying import play_saved
@@ -145,7 +145,8 @@ def _kinds(names: Sequence[str]) -> tuple[FuzzKind, ...]:
     known = [kind.value for kind in FuzzKind]
     for name in names:
         if name not in known:
-            raise UsageError(f"--kind takes {', '.join(known)}, not {name!r}")
+            hint = did_you_mean(name, known, "`tpharness docs FUZZING` says what each generates")
+            raise UsageError(f"--kind takes {', '.join(known)}, not {name!r}", hint=hint)
     return tuple(kind for kind in FuzzKind if kind.value in names) or tuple(FuzzKind)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from tpharness.cli.files import print_json, read_bytes, read_thread
 from tpharness.cli.options import Argument, Option
-from tpharness.errors import ThreadError, UsageError
+from tpharness.errors import ThreadError, UsageError, did_you_mean
 from tpharness.findings import Level
 from tpharness.histories.exchange.model_calls import FORMS, ModelCall, model_call
 from tpharness.printable import say
@@ -32,7 +32,8 @@ def history(
     What is left out is reported on standard error, or with --json in the report.
     """
     if form not in FORMS:
-        raise UsageError(f"--for: nothing is called {form!r}", hint=f"one of {', '.join(FORMS)}")
+        hint = did_you_mean(form, FORMS, f"one of {', '.join(FORMS)}")
+        raise UsageError(f"--for: nothing is called {form!r}", hint=hint)
     thread = read_thread(file)
     _require_valid(thread, agent)
     stored = {uri: _content(path) for uri, path in map(_place, content or ())}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tpharness.cli.files import read_json
 from tpharness.cli.options import Argument, Option
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
 from tpharness.output import json_text, write_atomically
@@ -32,7 +32,8 @@ def import_(
     What the thread does not have is reported on standard error.
     """
     if source not in _READERS:
-        raise UsageError(f"--from: nothing is called {source!r}", hint=f"one of {', '.join(_READERS)}")
+        hint = did_you_mean(source, _READERS, f"one of {', '.join(_READERS)}")
+        raise UsageError(f"--from: nothing is called {source!r}", hint=hint)
     if not agent or thread_id == "":
         raise UsageError("--agent and --thread-id take ids, which are not empty")
     time = normalize_time(at)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from tpharness.clauses import AppClause, Clause, load_app_clauses, load_clauses, load_rulings, load_violations
 from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Option
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
 from tpharness.printable import counted, say
@@ -40,7 +40,8 @@ def list_(
 ) -> None:
     """List scenarios, clauses, rulings, profiles, targets, faults or findings."""
     if what not in LISTS:
-        raise UsageError(f"there is no list of {what!r}", hint=f"there are lists of {', '.join(LISTS)}")
+        hint = did_you_mean(what, LISTS, f"there are lists of {', '.join(LISTS)}")
+        raise UsageError(f"there is no list of {what!r}", hint=hint)
     if clause and what != "scenarios":
         raise UsageError("--clause is for the list of scenarios", hint=f"tpharness list scenarios --clause {clause[0]}")
     rows = LISTS[what](scenarios, json)

@@ -92,7 +92,7 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
 def _read(name: str) -> dict[str, Any]:
     try:
         value = json.loads(read_bytes(name))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"{name} is not JSON: {error}", hint="give reports that --report json:PATH has written"
         ) from error

@@ -28,6 +28,7 @@ from tpharness.explore.mutation import (
 )
 from tpharness.output import write_atomically
 from tpharness.printable import counted, say
+from tpharness.report.progress import watch_items
 
 __all__ = ["mutate"]
 
@@ -75,7 +76,7 @@ def mutate(
     rows = []
     ended = EarlyEnd(len(chosen))
     found = play_module(module, chosen, ids or (), roots, jobs=jobs, all_kills=all_kills, recorded=recorded)
-    for row in ended.until_stopped(found):
+    for row in ended.until_stopped(watch_items(found, len(chosen), "defect", printed=True)):
         rows.append(row)
         if not json:
             say(_line(row, all_kills=all_kills), flush=True)

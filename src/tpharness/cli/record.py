@@ -238,7 +238,11 @@ def _write_stream(
 
 
 def _write(recorded: Scenario, output: Path) -> None:
-    output.parent.mkdir(exist_ok=True)
+    try:
+        output.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        hint = "name another path, in a folder that you may write"
+        raise InputError(f"cannot make the folder {output.parent}: {error.strerror}", hint=hint) from error
     write(recorded, output)
 
 

@@ -10,10 +10,11 @@ from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.reasons import KNOWN_REASONS, refuse_misspelt_reason
 from tpharness.protocol.versions import parse_version
+from tpharness.report.progress import watch_items
 from tpharness.report.trace import TraceReport
 from tpharness.resources import scenarios_dir
 from tpharness.rooms import explore_room
@@ -82,9 +83,12 @@ def sweep(
     Every place and every order is judged by every check.
     """
     if cuts not in _CUTS:
-        raise UsageError(f"--cuts takes events or bytes, not {cuts!r}")
-    if side not in [one.value for one in SideCut]:
-        raise UsageError(f"--side takes {', '.join(one.value for one in SideCut)}, not {side!r}")
+        hint = did_you_mean(cuts, _CUTS, "after all events, or after all bytes")
+        raise UsageError(f"--cuts takes events or bytes, not {cuts!r}", hint=hint)
+    sides_cut = [one.value for one in SideCut]
+    if side not in sides_cut:
+        hint = did_you_mean(side, sides_cut, "`tpharness docs FUZZING` says what each means")
+        raise UsageError(f"--side takes {', '.join(sides_cut)}, not {side!r}", hint=hint)
     named = _parse_reasons(reasons)
     roots = tuple(scenarios or ())
     part = None if shard is None else Shard.parse(shard)
@@ -124,7 +128,7 @@ def sweep(
                 workers=workers,
             )
             found = sweep_scenarios(selected, session, options)
-        found = _traced(found, traced, server=server, client=client)
+        found = watch_items(_traced(found, traced, server=server, client=client), len(selected), printed=True)
         if orders and not as_json:
             say("law: every invariant holds, and the thread is that of the scenario's own order in all but time")
             say("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import take_all
 from tpharness.errors import TargetError, UsageError
-from tpharness.output import json_text, write_atomically
+from tpharness.output import check_writable, json_text, write_atomically
 from tpharness.printable import say, without_credentials
 from tpharness.profiles import parse_profiles
 from tpharness.report import Report
+from tpharness.report.progress import watch_run_events
 from tpharness.report.trend import PlayedRelease, trend_json, trend_lines
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.baseline import load_baseline
@@ -62,6 +64,8 @@ def trend(
     resolve = resolve_server if side == "server" else resolve_client
     for release in wanted:
         resolve(f"{peer}@{release}")  # what no release can be is refused before anything is played
+    if output is not None and output != "-":
+        check_writable(Path(output), "the trend")
     played = []
     for number, release in enumerate(wanted, start=1):
         say(f"release {number} of {len(wanted)}: {peer}@{release}", err=True)
@@ -102,7 +106,7 @@ def _play(options: RunOptions, release: str, side: str) -> PlayedRelease:
     """Play one release. One that cannot be started, or lacks what its peer needs, does not cost the others."""
     report = Report()
     try:
-        take_all(run_suite(options), report, None)
+        take_all(watch_run_events(run_suite(options)), report, None)
     except TargetError as error:
         return PlayedRelease(release=release, error=str(error))
     started = report.started

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpharness.errors import UsageError
 from tpharness.findings import shorten, shorten_both, tell_apart
 from tpharness.protocol.align import Pair, align
 from tpharness.protocol.canonical import canonical_thread
@@ -50,8 +51,16 @@ def diff(
 ) -> list[ThreadDifference]:
     """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39). UsageError for another."""
     refuse_unknown_mode(mode)
+    for name, thread in zip(names, (one, other), strict=True):
+        _require_object(name, thread)
     form = canonical_thread if mode == "exact" else content_form
     return list(_Diff(names, form(one)).threads(form(other)))
+
+
+def _require_object(name: str, thread: object) -> None:
+    if not isinstance(thread, Mapping):
+        hint = "give what `json.loads` makes of the thread, or `.thread` of what `fold` returns"
+        raise UsageError(f"{name} is not a thread: it is of the type {type(thread).__name__}", hint=hint)
 
 
 class _Diff:

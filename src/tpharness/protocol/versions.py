@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 
 __all__ = [
     "ERROR_EVENT",
@@ -128,7 +128,8 @@ def parse_version(text: str, others: Sequence[str] = ()) -> Version:
     try:
         return Version(text)
     except ValueError:
-        hint = f"known versions are {version_names()}" + (f"; histories are {', '.join(others)}" if others else "")
+        known = f"known versions are {version_names()}" + (f"; histories are {', '.join(others)}" if others else "")
+        hint = f"{did_you_mean(text, others, '')} {known}".strip()  # of versions each is as near as any other
         raise UsageError(f"unknown version {text!r}", hint=hint) from None
 
 

@@ -8,24 +8,32 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from tpharness.printable import counted
+from tpharness.run import ResultReady, RunEvent, RunStarted, ScenarioFinished
 
-__all__ = ["ProgressLines", "RunProgress"]
+__all__ = ["ProgressLines", "RunProgress", "watch_items", "watch_run_events"]
+
+T = TypeVar("T")
 
 _FIRST = 8.0
 _SELDOM = 300.0
 
 
 class ProgressLines:
-    """The lines of a run without a terminal: when the next is due, and what it says. `clock` gives seconds."""
+    """The lines of a run without a terminal: when the next is due, and what it says. `clock` gives seconds.
 
-    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+    `word` is what is played, one of `total`.
+    """
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic, *, word: str = "scenario") -> None:
         self.total, self.done, self.failed = total, 0, 0
+        self._word = word
         self._clock = clock
         self._begun = clock()
         self._pause = _FIRST
@@ -44,7 +52,7 @@ class ProgressLines:
         self._pause = min(2 * self._pause, _SELDOM)
         self._due = now + self._pause
         failed = f", {self.failed} failed" if self.failed else ""
-        return f"played {self.done} of {counted(self.total, 'scenario')}{failed}, {now - self._begun:.0f} s"
+        return f"played {self.done} of {counted(self.total, self._word)}{failed}, {now - self._begun:.0f} s"
 
 
 class RunProgress:
@@ -64,11 +72,11 @@ class RunProgress:
         self._lines: ProgressLines | None = None
         self._ended = threading.Event()
 
-    def start(self, total: int) -> None:
-        """Begin to show a run of so many scenarios."""
+    def start(self, total: int, word: str = "scenario") -> None:
+        """Begin to show a run of so many scenarios, or of other things that `word` names."""
         if not self._shown:
             return
-        self._lines = ProgressLines(total)
+        self._lines = ProgressLines(total, word=word)
         if self._bar.console.is_terminal:
             self._bar.start()
             self._task = self._bar.add_task("playing", total=total)
@@ -90,6 +98,16 @@ class RunProgress:
         if self._task is not None:
             self._bar.update(self._task, description=f"playing, {self._lines.failed} failed")
 
+    def pause(self) -> None:
+        """Take the bar away while something else is printed."""
+        if self._task is not None:
+            self._bar.stop()
+
+    def resume(self) -> None:
+        """Show the bar again after a pause."""
+        if self._task is not None:
+            self._bar.start()
+
     def stop(self) -> None:
         """Take the bar away, and tell nothing any more; also after an error."""
         self._ended.set()
@@ -102,3 +120,38 @@ class RunProgress:
             line = lines.take()
             if line:
                 self._bar.console.print(line, highlight=False)
+
+
+def watch_items(items: Iterable[T], total: int, word: str = "scenario", *, printed: bool = False) -> Iterator[T]:
+    """Yield the items, and show how many of `total` there have been.
+
+    Where each is `printed`, the bar is away meanwhile.
+    """
+    progress = RunProgress()
+    progress.start(total, word)
+    try:
+        for item in items:
+            progress.advance()
+            if printed:
+                progress.pause()
+            yield item
+            if printed:
+                progress.resume()
+    finally:
+        progress.stop()
+
+
+def watch_run_events(events: Iterable[RunEvent]) -> Iterator[RunEvent]:
+    """Yield the events of a run that has no console report, and show how far it is."""
+    progress = RunProgress()
+    try:
+        for event in events:
+            if isinstance(event, RunStarted):
+                progress.start(event.scenarios)
+            elif isinstance(event, ScenarioFinished):
+                progress.advance()
+            elif isinstance(event, ResultReady) and not event.result.outcome.green:
+                progress.count_failures(event.result.cases)
+            yield event
+    finally:
+        progress.stop()

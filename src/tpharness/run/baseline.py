@@ -288,6 +288,8 @@ def parse_item(item: Any, where: str) -> list[BaselineEntry]:
     if not isinstance(item, dict):
         raise UsageError(f"{where} is not a map", hint="write id, findings, reason and clauses")
     if "cases" not in item:
+        if "departure" in item:
+            raise UsageError(f"{where} has no key cases", hint="cases: {FINDING: [ID, …]} says what fails, and how")
         return [_parse_entry(item, where)]
     cases = item["cases"]
     if not isinstance(cases, dict) or not all(isinstance(ids, list) for ids in cases.values()):
@@ -312,6 +314,9 @@ def _parse_entry(item: dict[str, Any], where: str) -> BaselineEntry:
         words += [f"has an unknown key {', '.join(unknown)}"] if unknown else []
         keys = "id or cause, findings, reason, clauses, rulings, rules"
         raise UsageError(f"{where} {' and '.join(words)}", hint=f"an entry has {keys}")
+    for key in ("id", "cause", "reason"):
+        if not isinstance(item.get(key) or "", str):
+            raise UsageError(f"{where}: {key} is {item[key]!r}, and not a text", hint="put it in quotes")
     codes = item.get("findings") or []
     if not isinstance(codes, list):
         raise UsageError(f"{where}: findings is not a list", hint=f"write [{codes}]")

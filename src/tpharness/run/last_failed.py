@@ -54,7 +54,7 @@ class LastFailed:
         """Return the ids of the cases that failed last, none if that is not known."""
         try:
             return frozenset(map(str, json.loads(self.path.read_bytes())["failed"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return frozenset()
 
     def update(self, results: Iterable[Result]) -> None:

@@ -69,6 +69,6 @@ def _read_ids(path: Path) -> tuple[str, ...]:
         ids = [str(result["id"]).partition("@")[0] for result in report["results"]]
     except OSError as error:
         raise InputError(f"cannot read the order {path}: {error.strerror}", hint=hint) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} is not the JSON report of a run", hint=hint) from error
     return tuple(dict.fromkeys(ids))

@@ -64,7 +64,8 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
             raise UsageError(f"{wanted!r}: no fault is called {fault!r}", hint=hint)
         if not hits:
             where, listing = _where(roots)
-            hint = _explain_unknown(wanted, difflib.get_close_matches(base, known, n=3), listing)
+            themes = {name.partition("/")[0]: None for name in names} if "/" not in base else {}
+            hint = _explain_unknown(wanted, difflib.get_close_matches(base, [*themes, *known], n=3), listing)
             raise UsageError(f"no {where} is called {wanted!r}", hint=hint)
         for name in hits:
             place = wanted if at and "*" not in wanted else None

@@ -91,7 +91,8 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
             f"{spec}: {describe_import_error(module_name, error)}", hint="import it in a Python shell"
         ) from error
     if not hasattr(module, attribute):
-        raise TargetError(f"{spec}: {module_name} has no {attribute}")
+        hint = did_you_mean(attribute, dir(module), "name an object that the module defines: python:MODULE:OBJECT")
+        raise TargetError(f"{spec}: {module_name} has no {attribute}", hint=hint)
     found = getattr(module, attribute)
     try:
         target = found() if isinstance(found, type) or (not hasattr(found, needs[0]) and callable(found)) else found
