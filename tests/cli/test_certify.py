@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import shutil
 import sys
 import zipfile
@@ -25,6 +26,7 @@ from tests.cli.conftest import Call
 from tpharness.certificate import claim_lines
 from tpharness.cli.certify import certify
 from tpharness.cli.options import Exit
+from tpharness.profiles import find_profiles
 from tpharness.resources import conformance_dir, schema_path
 from tpharness.site.documents import read_documents
 from tpharness.site.pages import site_pages
@@ -118,8 +120,12 @@ def forge_report(folder: Path, name: str, change: Callable[[dict[str, Any]], obj
 def test_a_certificate_holds(call: Call, made: Path) -> None:
     """Everything fits together, and the signature is that of the key."""
     done = call("verify", str(made / "certificate.json"), "--key", str(made / "public.pem"))
-    *new, verified = done.out.splitlines()  # a clause that came after the set is named, and not asked for
-    assert (done.code, verified) == (0, "VERIFIED 2 of 11 profiles of 0.0.4 (set 2026-11)")
+    _, _, *new, verified = done.out.splitlines()  # a clause that came after the set is named, and not asked for
+    wanted = statement_of(made)["predicate"]["requirements"]
+    clauses = (
+        f"{len(wanted['passed'])} of {sum(len(wanted[key]) for key in ('passed', 'failed', 'not_judged'))} clauses"
+    )
+    assert (done.code, verified) == (0, f"VERIFIED 2 of 11 profiles of 0.0.4 (set 2026-11), {clauses}")
     assert all(line.startswith("new since 0.0.4 (set 2026-11), and not part of it: ") for line in new)
     assert call("verify", str(made / "certificate.json")).out.startswith("signed, and not checked: --key")
 
@@ -150,25 +156,43 @@ def test_counts_are_those_of_the_reports(made: Path) -> None:
     wanted = sum(r["cases"] for r in results if clause in r["clauses"] and r["outcome"] == "passed")
     assert predicate["playings"][0]["clauses"][clause]["passed"] == wanted > 0
     assert predicate["playings"][0]["counts"] == {"passed": sum(r["cases"] for r in results)}
-    assert predicate["claims"] == [{"profile": n, "status": "conforms", "why": ""} for n in ("carriers", "history")]
+    for claim, name in zip(predicate["claims"], ("carriers", "history"), strict=True):
+        cases = sum(r["cases"] for r in results if name in {one.name for one in find_profiles(r["id"], r["clauses"])})
+        assert (claim["profile"], claim["status"], claim["why"]) == (name, "conforms", "")
+        assert claim["cases"] == {"judged": cases, "of": cases}
+        assert claim["clauses"]["judged"] == claim["clauses"]["of"] > 0
 
 
-def test_a_claim_is_told_with_the_number_of_its_cases(made: Path) -> None:
+def test_a_claim_is_told_with_its_extent(made: Path) -> None:
     """Who reads that a target conforms sees how much of the profile could be judged at all."""
     predicate = statement_of(made)["predicate"]
-    (playing,) = predicate["playings"]
-    passed = playing["profiles"]["history"]["passed"]
-    assert claim_lines(predicate)[1] == f"  history        conforms: {passed} cases passed"
-    playing["profiles"]["history"] |= {"passed": 1, "not_judged": 122}
-    assert claim_lines(predicate)[1] == "  history        conforms: 1 case passed, 122 cases not judged"
-    predicate["claims"][1] |= {"status": "fails", "why": "2 of 3 cases failed"}
-    assert claim_lines(predicate)[1] == "  history        fails: 2 of 3 cases failed"
+    predicate["claims"][1] |= {"cases": {"judged": 1, "of": 123}, "clauses": {"judged": 2, "of": 5}}
+    assert claim_lines(predicate)[1] == "  history        conforms: 1 of 123 cases, 2 of 5 clauses"
+    predicate["claims"][1] |= {"status": "fails", "why": "1 of 1 cases failed"}
+    assert claim_lines(predicate)[1] == "  history        fails: 1 of 123 cases, 2 of 5 clauses; 1 of 1 cases failed"
+
+
+def test_one_of_an_earlier_version_is_read_and_told_with_its_extent(call: Call, copy: Path) -> None:
+    """Its claims do not say of how much they are; its reports do."""
+
+    def age(statement: dict[str, Any]) -> None:
+        for claim in statement["predicate"]["claims"]:
+            del claim["cases"], claim["clauses"]
+
+    forge(copy, age, sign=True)
+    done = call("verify", str(copy / "certificate.json"), "--key", str(copy / "public.pem"))
+    assert done.code == 0
+    assert all(
+        re.search(rf"^  {name} +conforms: \d+ of \d+ cases, \d+ of \d+ clauses$", done.out, re.MULTILINE)
+        for name in PROFILES
+    )
+    assert claim_lines(statement_of(copy)["predicate"])[1] == "  history        conforms"
 
 
 def test_what_stands_beside_it_is_for_people(made: Path) -> None:
     """A summary in which hostile text is text, a badge that asks nobody, and what shields.io reads."""
     text = (made / "certificate.md").read_text("utf-8")
-    assert text.startswith("# 2 of 11 profiles of 0.0.4 (set 2026-11)\n")
+    assert text.startswith("# 2 of 11 profiles of 0.0.4 (set 2026-11), ")
     assert r"4f2a\|\<b\>" in text
     assert read(made / "badge.json") == {
         "schemaVersion": 1,
@@ -213,6 +237,10 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a claim": (
         lambda s: s["predicate"]["claims"].append({"profile": "tools", "status": "conforms", "why": ""}),
         "forged claim: it has 3 claims, and 2 by the reports",
+    ),
+    "the extent of a claim": (
+        lambda s: s["predicate"]["claims"][0]["cases"].update(of=1000),
+        "forged claim: the certificate says carriers conforms (",
     ),
     "a requirement": (
         lambda s: s["predicate"]["requirements"]["passed"].append("cycle.kept"),
@@ -452,7 +480,8 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_verdict_that_depends_on_the_order_refuses_the_claim(failing: Path) -> None:
     """The case is named by its id."""
     told = (failing.parent / "told.txt").read_text("utf-8")
-    assert "carriers       unstable: not the same verdict in every order: carriers/" in told
+    assert "carriers       unstable: " in told
+    assert "; not the same verdict in every order: carriers/" in told
 
 
 def test_what_failed_is_in_a_trace_whose_digest_is_certified(call: Call, failing: Path) -> None:
@@ -464,7 +493,8 @@ def test_what_failed_is_in_a_trace_whose_digest_is_certified(call: Call, failing
         assert [one.outcome for one in Trace.open(failing / name).entries] == ["failed"]
     assert sorted(name for name in digests if name.startswith("trace")) == [f"trace-{n}.zip" for n in (1, 2, 3)]
     done = call("verify", str(failing / "certificate.json"))
-    assert (done.code, done.out.splitlines()[-1]) == (0, "VERIFIED none of 11 profiles of 0.0.4 (set 2026-11)")
+    assert done.code == 0
+    assert done.out.splitlines()[-1].startswith("VERIFIED none of 11 profiles of 0.0.4 (set 2026-11), ")
     assert "FAILED " in call("show", str(failing / "trace-1.zip")).out
 
 

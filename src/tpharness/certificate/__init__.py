@@ -1,20 +1,23 @@
 """The certificate: what a target was found to keep, over which reports and which suite, and why to refuse it."""
 
-from tpharness.certificate.claims import CONFORMS
+from tpharness.certificate.claims import CONFORMS, IN_PART, claim_extent
 from tpharness.certificate.envelope import has_valid_signature, load_private_key, load_public_key, open_envelope, seal
 from tpharness.certificate.plan import plan_playing
 from tpharness.certificate.requirements import load_requirements, new_since
 from tpharness.certificate.statement import Playing, describe_side, make_statement
 from tpharness.certificate.summary import badge_endpoint, badge_svg, certificate_markdown, claim_lines, verdict_line
-from tpharness.certificate.verify import compare_replay, find_refusals, read_statement
+from tpharness.certificate.verify import claims_by_reports, compare_replay, find_refusals, read_statement
 
 __all__ = [
     "CONFORMS",
+    "IN_PART",
     "Playing",
     "badge_endpoint",
     "badge_svg",
     "certificate_markdown",
+    "claim_extent",
     "claim_lines",
+    "claims_by_reports",
     "compare_replay",
     "describe_side",
     "find_refusals",

@@ -8,12 +8,13 @@ with these counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.profiles import find_profiles, load_profiles
 
-__all__ = ["count_reports", "find_unstable", "verdicts"]
+__all__ = ["Extent", "count_reports", "find_extents", "find_unstable", "verdicts"]
 
 _TALLIES = {
     "passed": "passed",
@@ -40,6 +41,37 @@ def count_reports(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "unstable": find_unstable(reports),
         "problems": sorted({f"{p['code']}: {p['message']}" for report in reports for p in report["problems"]}),
     }
+
+
+@dataclass(slots=True)
+class Extent:
+    """How much of a profile one playing has judged: cases, and the clauses of the profile.
+
+    `cases` and `owed` leave out the cases in which the target has no part: nobody could judge it by them.
+    """
+
+    judged_cases: int = 0
+    cases: int = 0
+    judged: set[str] = field(default_factory=set)
+    owed: set[str] = field(default_factory=set)
+
+
+def find_extents(report: Mapping[str, Any], clauses: Collection[str]) -> dict[str, Extent]:
+    """Return for each profile how much of it a report has judged; of the clauses only those that are named count."""
+    known = set(clauses)
+    found = {name: Extent() for name in load_profiles()}
+    for one, tally in _tallied(report["results"]):
+        if one["outcome"] == "no-part":
+            continue
+        for profile in find_profiles(one["id"], one["clauses"]):
+            extent = found[profile.name]
+            cited = {clause for clause in one["clauses"] if clause in known and profile.has_clause(clause)}
+            extent.cases += one["cases"]
+            extent.owed |= cited
+            if tally != "not_judged":
+                extent.judged_cases += one["cases"]
+                extent.judged |= cited
+    return found
 
 
 def verdicts(report: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from tpharness.certificate.claims import make_claims
-from tpharness.certificate.counts import count_reports
+from tpharness.certificate.counts import count_reports, find_extents
 from tpharness.certificate.requirements import judge_requirements, load_requirements
 from tpharness.certificate.suite import describe_suite, sha256
 from tpharness.errors import InputError
@@ -110,10 +110,11 @@ def summarise(
         for side in sides
     ]
     wanted = load_requirements()[-1]
+    extents = [find_extents(reports[side["reports"][0]], wanted.clauses) for side in sides]
     return {
         "playings": playings,
         "requirements": judge_requirements(wanted, playings),
-        "claims": make_claims(playings, profiles, wanted.version),
+        "claims": make_claims(playings, extents, profiles, wanted.version),
     }
 
 

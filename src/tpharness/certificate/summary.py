@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tpharness.certificate.claims import CONFORMS
+from tpharness.certificate.claims import CONFORMS, IN_PART, claim_extent
 from tpharness.findings import shorten
-from tpharness.printable import counted, make_printable
+from tpharness.printable import make_printable
 from tpharness.profiles import load_profiles
 
 __all__ = ["badge_endpoint", "badge_svg", "certificate_markdown", "claim_lines", "verdict_line"]
@@ -26,15 +26,19 @@ _WIDTH = 7
 
 
 def verdict_line(predicate: Mapping[str, Any]) -> str:
-    """Return what is claimed in one line, such as `9 of 11 profiles of 0.0.4 (set 2026-11)`."""
+    """Return what is claimed in one line, such as `9 of 11 profiles of 0.0.4 (set 2026-11), 160 of 177 clauses`."""
     wanted = predicate["requirements"]
-    return f"{_conforming(predicate)} of {wanted['version']} (set {wanted['set']})"
+    clauses = sum(len(wanted[key]) for key in ("passed", "failed", "not_judged"))
+    return (
+        f"{_conforming(predicate)} of {wanted['version']} (set {wanted['set']}), "
+        f"{len(wanted['passed'])} of {clauses} clauses"
+    )
 
 
 def badge_endpoint(predicate: Mapping[str, Any]) -> dict[str, Any]:
     """Return what shields.io's endpoint badge reads."""
-    kept = _kept(predicate)
-    colour = "red" if not kept else "brightgreen" if len(kept) == len(load_profiles()) else "yellow"
+    kept, part = _claimed(predicate, CONFORMS), _claimed(predicate, IN_PART)
+    colour = "brightgreen" if len(kept) == len(load_profiles()) else "yellow" if kept or part else "red"
     label = f"ThreadProtocol {predicate['requirements']['version']}"
     return {"schemaVersion": 1, "label": label, "message": _conforming(predicate), "color": colour}
 
@@ -69,7 +73,7 @@ def certificate_markdown(predicate: Mapping[str, Any]) -> str:
         "## Profiles",
         "",
         *_table(
-            ("profile", "verdict", "why", "passed", "departing", "failed", "not judged"),
+            ("profile", "verdict", "judged", "why", "passed", "departing", "failed", "not judged"),
             [row for claim in predicate["claims"] for row in _profile_rows(predicate, claim)],
         ),
         "",
@@ -90,14 +94,11 @@ def certificate_markdown(predicate: Mapping[str, Any]) -> str:
 
 
 def claim_lines(predicate: Mapping[str, Any]) -> list[str]:
-    """Return a line for each claim: the verdict, and why; where a target conforms, in how many cases of how many."""
+    """Return a line for each claim: the verdict, of how much, and why it is not another one."""
     lines = []
     for claim in predicate["claims"]:
-        rows = [playing["profiles"].get(claim["profile"], {}) for playing in predicate["playings"]]
-        passed, rest = (sum(row.get(key, 0) for row in rows) for key in ("passed", "not_judged"))
-        unjudged = f", {counted(rest, 'case')} not judged" if rest else ""
-        why = claim["why"] or (f"{counted(passed, 'case')} passed{unjudged}" if claim["status"] == CONFORMS else "")
-        lines.append(f"  {claim['profile']:<14} {claim['status']}{': ' if why else ''}{why}")
+        said = "; ".join(filter(None, (claim_extent(claim), claim["why"])))
+        lines.append(f"  {claim['profile']:<14} {claim['status']}{': ' if said else ''}{said}")
     return lines
 
 
@@ -122,12 +123,12 @@ def _facts(predicate: Mapping[str, Any]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(facts))
 
 
-def _profile_rows(predicate: Mapping[str, Any], claim: Mapping[str, str]) -> list[tuple[str, ...]]:
+def _profile_rows(predicate: Mapping[str, Any], claim: Mapping[str, Any]) -> list[tuple[str, ...]]:
     rows = []
     for playing in predicate["playings"]:
         counts = playing["profiles"].get(claim["profile"], {})
         numbers = [str(counts.get(key, 0)) for key in ("passed", "departing", "failed", "not_judged")]
-        rows.append((claim["profile"], claim["status"], claim["why"], *numbers))
+        rows.append((claim["profile"], claim["status"], claim_extent(claim), claim["why"], *numbers))
     return rows
 
 
@@ -145,10 +146,12 @@ def _escape(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", make_printable(shorten(text, 300)))
 
 
-def _kept(predicate: Mapping[str, Any]) -> list[str]:
-    return [claim["profile"] for claim in predicate["claims"] if claim["status"] == CONFORMS]
+def _claimed(predicate: Mapping[str, Any], status: str) -> list[str]:
+    return [claim["profile"] for claim in predicate["claims"] if claim["status"] == status]
 
 
 def _conforming(predicate: Mapping[str, Any]) -> str:
-    count, of = len(_kept(predicate)), len(load_profiles())
-    return f"{count or 'none'} of {of} profiles" if count != of else "all profiles"
+    count, part, of = len(_claimed(predicate, CONFORMS)), len(_claimed(predicate, IN_PART)), len(load_profiles())
+    if count == of:
+        return "all profiles"
+    return f"{count or 'none'} of {of} profiles{f' and {part} in part' if part else ''}"

@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
+from tpharness.certificate.claims import as_before, claim_extent
 from tpharness.certificate.counts import verdicts
 from tpharness.certificate.plan import SEEDS, find_left_out
 from tpharness.certificate.statement import PREDICATE_TYPE, STATEMENT_TYPE, read_report, summarise
@@ -24,7 +25,7 @@ from tpharness.findings import quote, shorten
 from tpharness.printable import counted
 from tpharness.resources import schema_path
 
-__all__ = ["compare_replay", "find_refusals", "read_statement"]
+__all__ = ["claims_by_reports", "compare_replay", "find_refusals", "read_statement"]
 
 _MOST = 5
 _WORDS = {
@@ -101,6 +102,18 @@ def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | No
             yield from _compare_claims(predicate, again)
 
 
+def claims_by_reports(statement: Mapping[str, Any], read: Callable[[str], bytes | None]) -> list[dict[str, Any]]:
+    """Return the claims that the reports of a certificate without refusals come to.
+
+    One that an earlier version has made does not say of how much its claims are; these do.
+    """
+    predicate = statement["predicate"]
+    names = [name for playing in predicate["playings"] for name in playing["reports"]]
+    reports = {name: read_report(read(name) or b"", name) for name in names}
+    claims: list[dict[str, Any]] = summarise(predicate["playings"], reports, predicate["played"])["claims"]
+    return claims
+
+
 def compare_replay(name: str, certified: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[str]:
     """Yield where a replay has another verdict than the certified report of this name."""
     for side in ("server", "client"):
@@ -158,18 +171,21 @@ def _compare_counts(
 
 def _compare_claims(predicate: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
     """Yield where claims and requirements do not follow from the reports."""
-    for told, made in zip(predicate["claims"], again["claims"], strict=False):
+    for told, now in zip(predicate["claims"], again["claims"], strict=False):
+        made = now if "cases" in told or "clauses" in told else as_before(now)
         if told != made:
-            yield (
-                f"forged claim: {told['profile']} is said to be {told['status']!r}, "
-                f"and by the reports {made['profile']} is {made['status']!r} {made['why']}".rstrip()
-            )
+            yield f"forged claim: the certificate says {_claim_words(told)}, the reports {_claim_words(made)}"
     if len(predicate["claims"]) != len(again["claims"]):
         claims = counted(len(predicate["claims"]), "claim")
         yield f"forged claim: it has {claims}, and {len(again['claims'])} by the reports"
     if predicate["requirements"] != again["requirements"]:
         where = _first_difference("requirements", predicate["requirements"], again["requirements"])
         yield f"changed requirements: {where}"
+
+
+def _claim_words(claim: Mapping[str, Any]) -> str:
+    said = "; ".join(filter(None, (claim_extent(claim), claim["why"])))
+    return shorten(f"{claim['profile']} {claim['status']}{f' ({said})' if said else ''}", 300)
 
 
 def _first_difference(key: str, told: Any, counted: Any) -> str:

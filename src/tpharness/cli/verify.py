@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.certificate import (
+    claim_lines,
+    claims_by_reports,
     compare_replay,
     find_refusals,
     has_valid_signature,
@@ -59,13 +62,18 @@ def verify(
         refusals.append("bad signature: it is not signed")
     elif public is not None and not has_valid_signature(envelope, public):
         refusals.append(f"bad signature: it is not signed by the key in {key}, or was changed since")
-    refusals += find_refusals(statement, lambda name: _read_beside(certificate, name))
+    beside = partial(_read_beside, certificate)
+    refusals += find_refusals(statement, beside)
     if replay and not refusals:
         refusals += _replay(predicate, certificate, server, client or ["reference"])
     for why in refusals:
         say(f"refused: {why}")
     if public is None:
         say("signed, and not checked: --key PUBLIC.pem checks it" if envelope["signatures"] else "not signed")
+    if not refusals:
+        predicate = {**predicate, "claims": claims_by_reports(statement, beside)}
+        for line in claim_lines(predicate):
+            say(line)
     for line in new_since(predicate["requirements"]):
         say(line)
     say(f"REFUSED for {counted(len(refusals), 'reason')}" if refusals else f"VERIFIED {verdict_line(predicate)}")

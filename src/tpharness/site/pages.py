@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tpharness.certificate import verdict_line
+from tpharness.certificate import claim_extent, verdict_line
 from tpharness.clauses import Clause, Ruling, load_clauses, load_rulings, load_violations
 from tpharness.picture import table_html, text_html
 from tpharness.resources import conformance_dir
@@ -221,6 +221,11 @@ def _cases(cases: Sequence[str], shown: set[str]) -> str:
     return found + (f", and {more} more" if more > 0 else "")
 
 
+def _claim(claim: Mapping[str, Any]) -> str:
+    extent = claim_extent(claim)
+    return text_html(f"{claim['profile']}: {claim['status']}{f' ({extent})' if extent else ''}")
+
+
 def _certificates(documents: Documents) -> Iterator[str]:
     yield "# Certificates\n\nWhat was claimed with `tpharness certify`. `tpharness verify` says whether one holds.\n"
     if not documents.certificates:
@@ -230,7 +235,7 @@ def _certificates(documents: Documents) -> Iterator[str]:
         targets = ", ".join(
             f"{text_html(p['server']['name'])} with {text_html(p['client']['name'])}" for p in one["playings"]
         )
-        claims = "<br>".join(f"{text_html(c['profile'])}: {text_html(c['status'])}" for c in one["claims"])
+        claims = "<br>".join(map(_claim, one["claims"]))
         rows.append((targets, text_html(verdict_line(one)), text_html(one["time"]), claims))
     if rows:
         yield _table(("server and client", "claim", "made", "profiles"), rows)
