@@ -89,6 +89,21 @@ def test_a_baseline_that_is_not_there_is_one_error(project: pytest.Pytester) -> 
     assert f"tpharness_baseline: {project.path / 'nope.yaml'} is not a file" in result.stderr.str()
 
 
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ("tpharness_clause(id='cycle.keep')", "-m: no clause is called 'cycle.keep'; did you mean cycle.kept?"),
+        ("not tpharness_profile(name='cycels')", "-m: no profile is called 'cycels'; did you mean cycles?"),
+    ],
+)
+def test_a_marker_that_names_nothing_is_an_error(project: pytest.Pytester, marker: str, said: str) -> None:
+    """It would leave no test, or leave out none."""
+    project.makeini(INI)
+    result = run(project, "-m", marker)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert said in result.stderr.str()
+
+
 def test_the_command_line_goes_before_the_configuration(project: pytest.Pytester) -> None:
     """Its folders and its built-in scenarios are played in place of those of the configuration, not besides."""
     project.makeini(INI + "tpharness_builtin = threads/usage-[st]*\n")

@@ -9,6 +9,16 @@ import pytest
 
 from tpharness.report.progress import RunProgress
 from tpharness.resources import scenarios_dir
+from tpharness.targets import Reference, Script, TargetOutput
+
+
+class Raises(Reference):
+    """A server whose code is wrong."""
+
+    async def serve(self, script: Script) -> TargetOutput:
+        """Raise what Python raises for a slip."""
+        raise KeyError("delta" if script.turns else "turns")
+
 
 STREAM = scenarios_dir() / "recorded" / "ai-sdk" / "one-tool.sse"
 SCENARIO = (scenarios_dir() / "basics" / "tool-call-and-answer.yaml").read_text("utf-8")
@@ -259,3 +269,28 @@ def test_what_may_take_long_says_how_far_it_is(
     monkeypatch.setattr(RunProgress, "start", lambda _, *args: begun.append(" ".join(map(str, args))))
     call(*arguments)
     assert set(begun) == {told}
+
+
+RAISES = "python:tests.cli.test_wrong_use:Raises"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("run", "basics/tool-call-and-answer", "--server", RAISES), 1),
+        (("run", "basics/tool-call-and-answer", "cycles/late-return", "--server", RAISES, "--jobs", "2"), 1),
+        (("replay", "basics/tool-call-and-answer", "--server", RAISES), 1),
+        (("sweep", "basics/tool-call-and-answer", "--server", RAISES, "--budget", "2"), 1),
+        (("record", RAISES, "--play", "basics/tool-call-and-answer", "-o", "live/x.yaml"), 2),
+    ],
+    ids=["run", "run --jobs", "replay", "sweep", "record"],
+)
+def test_an_error_of_a_target_in_python_is_that_of_its_code(
+    call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int
+) -> None:
+    """It names the target, and the line of its file; tpharness has not failed, and there is no traceback."""
+    monkeypatch.chdir(tmp_path)
+    called = call(*arguments)
+    assert called.code == code
+    assert f"{RAISES} raised KeyError: 'delta', in test_wrong_use.py:" in called.out + called.err
+    assert "tpharness itself failed" not in called.out

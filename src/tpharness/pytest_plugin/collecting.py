@@ -7,6 +7,7 @@ is one test, called by its id, or one for each place of its sweep.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from tpharness.errors import TpharnessError
-from tpharness.profiles import find_profiles
+from tpharness.clauses import load_clauses
+from tpharness.errors import TpharnessError, did_you_mean
+from tpharness.profiles import find_profiles, load_profiles
 from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import LEDGER, OutdatedEntries
 from tpharness.pytest_plugin.playing import NotGreenError, Player
@@ -67,13 +69,18 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 def _check_words(config: pytest.Config) -> None:
-    """Raise a usage error of pytest for a version, a fault or a baseline that is not there, before any test says so."""
+    """Raise a usage error of pytest for a word that names nothing: before any test says so, or no test is left."""
     for name, parse in (("dialect", lambda words: list(map(parse_version, words))), ("faults", parse_faults)):
         given = config.getoption(f"tpharness_{name}")
         try:
             parse(list(config.getini(f"tpharness_{name}") if given is None else given))
         except TpharnessError as error:
             raise pytest.UsageError(f"tpharness_{name}: {error.line}") from None
+    for kind, known in (("clause", load_clauses()), ("profile", load_profiles())):
+        for name in re.findall(rf"tpharness_{kind}\(\w+ *= *['\"]([^'\"]*)", config.getoption("markexpr") or ""):
+            if name not in known:
+                hint = did_you_mean(name, known, f"`tpharness list {kind}s` names them")
+                raise pytest.UsageError(f"-m: no {kind} is called {name!r}; {hint}")
     given = config.getoption("tpharness_baseline") or config.getini("tpharness_baseline")
     if given and not (config.rootpath / given).is_file():
         why = "expected a YAML file of known failures, relative to the root folder"

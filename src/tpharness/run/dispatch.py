@@ -122,7 +122,10 @@ def check_places(selected: Sequence[SelectedScenario], ids: Iterable[str], playe
 
 
 async def play_file(one: SelectedScenario, session: Session) -> list[Result]:
-    """Play a scenario file on a session. A file that does not load, and an error of tpharness, are errored results."""
+    """Play a scenario file on a session.
+
+    A file that does not load, and an error of tpharness or of a target in this process, are errored results.
+    """
     scenario = load_selected(one)
     if isinstance(scenario, Result):
         return [scenario]
@@ -131,6 +134,9 @@ async def play_file(one: SelectedScenario, session: Session) -> list[Result]:
     try:
         return await session.play(scenario, one.place, one.faults)
     except Exception as error:  # noqa: BLE001  # one broken case must not hide the other verdicts
+        raised = session.raised_by_target(error)
+        if raised:
+            return [Result(id=scenario.id, outcome=Outcome.ERRORED, reason=raised, clauses=scenario.clauses)]
         return [harness_error_result(scenario.id, error, scenario.clauses)]
 
 

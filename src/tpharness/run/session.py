@@ -13,6 +13,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, Self, TypeVar
 
 from tpharness.checks import Evidence
@@ -321,8 +323,24 @@ class Session:
         except TargetError as error:
             self._outages = 0
             return _errored_result(case, error)
+        except Exception as error:
+            raised = self.raised_by_target(error)
+            if not raised:
+                raise
+            return Result(id=case.id, outcome=Outcome.ERRORED, reason=raised, clauses=clauses)
         self._outages = 0
         return judge_played(case, evidence)
+
+    def raised_by_target(self, error: Exception) -> str:
+        """Say which target in this process has raised, and where; nothing if the error is not one of its code."""
+        sides = zip(self.specs, (self.players.server, self.players.client), strict=True)
+        own = {name: spec for spec, target in sides if (name := type(target).__module__).split(".")[0] != "tpharness"}
+        frames = [one for one in walk_tb(error.__traceback__) if one[0].f_globals.get("__name__") in own]
+        if not frames:
+            return ""
+        frame, line = frames[-1]
+        where = f"{Path(frame.f_code.co_filename).name}:{line}"
+        return f"{own[frame.f_globals['__name__']]} raised {type(error).__name__}: {error}, in {where}"
 
     async def _wire_suffices(self, case: Case) -> bool:
         """Whether the case can be judged without carriers: whether the reference passes it without them."""
