@@ -40,7 +40,7 @@ def list_(
 ) -> None:
     """List scenarios, clauses, rulings, profiles, targets, faults or findings."""
     if what not in LISTS:
-        hint = did_you_mean(what, LISTS, f"there are lists of {', '.join(LISTS)}")
+        hint = f"{did_you_mean(what, LISTS, '')} there are lists of {', '.join(LISTS)}".strip()
         raise UsageError(f"there is no list of {what!r}", hint=hint)
     if clause and what != "scenarios":
         raise UsageError("--clause is for the list of scenarios", hint=f"tpharness list scenarios --clause {clause[0]}")
