@@ -282,19 +282,19 @@ type interruption struct {
 
 // A message is a response, a request or a system event.
 type message struct {
-	Type         string   `json:"message_type"`
-	Timestamp    string   `json:"timestamp"`
-	AgentID      string   `json:"agent_id,omitempty"`
-	Parts        []any    `json:"parts,omitempty"`
-	ModelName    Text     `json:"model_name,omitempty"`
-	ProviderName Text     `json:"provider_name,omitempty"`
-	ResponseID   Text     `json:"provider_response_id,omitempty"`
-	FinishReason string   `json:"finish_reason,omitempty"`
-	Usage        raw      `json:"usage,omitempty"`
-	EventType    string   `json:"event_type,omitempty"`
-	EventData    raw      `json:"event_data,omitempty"`
-	SourceAgent  Text     `json:"source_agent,omitempty"`
-	TargetAgents []string `json:"target_agents,omitempty"`
+	Type         string `json:"message_type"`
+	Timestamp    string `json:"timestamp"`
+	AgentID      string `json:"agent_id,omitempty"`
+	Parts        []any  `json:"parts,omitempty"`
+	ModelName    Text   `json:"model_name,omitempty"`
+	ProviderName Text   `json:"provider_name,omitempty"`
+	ResponseID   Text   `json:"provider_response_id,omitempty"`
+	FinishReason string `json:"finish_reason,omitempty"`
+	Usage        raw    `json:"usage,omitempty"`
+	EventType    string `json:"event_type,omitempty"`
+	EventData    raw    `json:"event_data,omitempty"`
+	SourceAgent  Text   `json:"source_agent,omitempty"`
+	TargetAgents raw    `json:"target_agents,omitempty"`
 }
 
 // A part is what a thread keeps of a part. Those of kinds of their own are kept as they came (R7).
@@ -607,7 +607,7 @@ func (r *run) end(text raw) {
 		}
 	}
 	reason := finishReason(event.FinishReason)
-	if reason == "" && r.response != nil {
+	if r.response != nil && (reason == "" || r.response.reason == "content_filter") { // R27
 		reason = r.response.reason
 	}
 	why, interrupts := map[string]string{"content_filter": "safety_halt", "interrupted": "user_cancelled"}[reason]
@@ -1328,7 +1328,7 @@ func (r *run) request(text raw) {
 }
 
 func (r *run) ask(parts []prompt) {
-	first := !r.prompted && r.response == nil
+	first := !r.prompted && !r.spoken()
 	var said []any
 	chunk := []object{}
 	for _, p := range parts {
@@ -1351,6 +1351,14 @@ func (r *run) ask(parts []prompt) {
 	r.send(object{"type": "steering-message", "id": r.name("steering"), "parts": chunk})
 	asked := message{Type: "request", Timestamp: r.now, AgentID: r.agent, Parts: said}
 	r.facts = append(r.facts, &fact{at: r.now, kind: promptFact, message: asked})
+}
+
+// spoken says whether the turn has a message already: an event is none, and neither is a response without a whole part.
+func (r *run) spoken() bool {
+	whole := func(p *streamed) bool { return p.ended || p.call != nil }
+	return slices.ContainsFunc(r.facts, func(f *fact) bool {
+		return f.kind != eventFact && f.kind != sourceFact && (f.kind != responseFact || slices.ContainsFunc(f.response.parts, whole))
+	})
 }
 
 func (r *run) repeats(p prompt) bool {
@@ -1380,10 +1388,10 @@ func (p prompt) items() []object {
 }
 
 type systemEvent struct {
-	Type         string   `json:"event_type"`
-	Data         raw      `json:"event_data"`
-	SourceAgent  Text     `json:"source_agent"`
-	TargetAgents []string `json:"target_agents"`
+	Type         string `json:"event_type"`
+	Data         raw    `json:"event_data"`
+	SourceAgent  Text   `json:"source_agent"`
+	TargetAgents raw    `json:"target_agents"`
 	Transient    bool
 }
 
@@ -1422,8 +1430,11 @@ func (r *run) customEvent(text raw) {
 
 // happened records an event and tells the client. A transient one is told and not kept, unless it is normative.
 func (r *run) happened(name string, data raw, event systemEvent) {
+	if string(event.TargetAgents) == "null" {
+		event.TargetAgents = nil
+	}
 	if name == "source.url" || name == "source.document" {
-		r.source(name, data)
+		r.source(name, data, event)
 		return
 	}
 	for current, old := range oldNames {
@@ -1447,11 +1458,7 @@ func (r *run) happened(name string, data raw, event systemEvent) {
 		r.send(chunk)
 		return
 	}
-	facts := known(object{"source_agent": event.SourceAgent})
-	if len(event.TargetAgents) > 0 {
-		facts["target_agents"] = event.TargetAgents
-	}
-	r.carry(facts)
+	r.carry(event.agents())
 	r.send(chunk)
 	r.facts = append(r.facts, &fact{at: r.now, kind: eventFact, message: message{
 		Type: "system", Timestamp: r.now, EventType: name, EventData: orNull(data),
@@ -1459,8 +1466,17 @@ func (r *run) happened(name string, data raw, event systemEvent) {
 	}})
 }
 
+// agents returns who caused an event and whom it concerns, for a carrier; an empty list says that it concerns nobody.
+func (event systemEvent) agents() object {
+	facts := known(object{"source_agent": event.SourceAgent})
+	if event.TargetAgents != nil {
+		facts["target_agents"] = event.TargetAgents
+	}
+	return facts
+}
+
 // source records what an answer rests on: it goes with the response that began before it (R25).
-func (r *run) source(name string, data raw) {
+func (r *run) source(name string, data raw, event systemEvent) {
 	var fields map[string]raw
 	if json.Unmarshal(data, &fields) != nil {
 		return
@@ -1476,10 +1492,11 @@ func (r *run) source(name string, data raw) {
 		chunk[field] = value
 	}
 	chunk["type"] = strings.Replace(name, ".", "-", 1)
-	r.carry(object{})
+	r.carry(event.agents())
 	r.send(chunk)
 	r.facts = append(r.facts, &fact{at: r.now, kind: sourceFact, response: r.response, message: message{
 		Type: "system", Timestamp: r.now, EventType: name, EventData: data,
+		SourceAgent: event.SourceAgent, TargetAgents: event.TargetAgents,
 	}})
 }
 

@@ -83,10 +83,21 @@ function tokens(usage) {
 
 const TIME = /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)$/;
 
+/** Whether a text is a time: the 30th of February is none. */
+function isTime(at) {
+  const [day] = (TIME.test(at) && /^[\d-]+/.exec(at)) || [];
+  return day !== undefined && !Number.isNaN(instant(at)[0]) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
 /** Something to compare times by, whatever their offset and however fine their fraction. */
 function instant(at) {
   const [, whole, fraction, zone] = TIME.exec(at);
   return [Date.parse(whole.replace(/[t ]/, "T") + (zone.toUpperCase() || "Z")), (fraction ?? "").replace(/0+$/, "")];
+}
+
+/** The latest of some times. */
+function latest(times) {
+  return times.reduce((one, other) => (byTime({ at: one, order: 0 }, { at: other, order: 0 }) < 0 ? other : one));
 }
 
 function byTime(a, b) {
@@ -99,7 +110,7 @@ function byTime(a, b) {
 // A turn has items: responses, returns, requests, events. They are plain objects, so that a turn can be copied whole.
 //   response  one answer of the model; `open` while it streams. Only a finished one can be canonical (R20, R40).
 //   part      a part of a response; in the thread once `done`: when its end was seen (R10).
-//   returns   the request that answers calls of one response, within one turn (R11): each call with its return.
+//   returns   the request that answers calls within one turn: those of one response (R11), or all of earlier turns (R61).
 //   request   a prompt inside an agent turn (R9, R44).
 //   event     a fact of its own (R25); a source has a `response` that it belongs to.
 
@@ -193,7 +204,7 @@ class Thread {
   }
 
   addPart(doc, done = false) {
-    const part = { doc, text: "", done };
+    const part = { doc, text: "", done, order: ++this.order };
     this.response.parts.push(part);
     if (doc.part_kind === "tool-call" || doc.part_kind === "builtin-tool-call") {
       this.calls.set(doc.tool_call_id, { part, response: this.response, answered: false });
@@ -211,7 +222,9 @@ class Thread {
   answer(call, doc, at) {
     if (call.answered) return;
     call.answered = true;
-    let item = this.turn.items.find((i) => i.is === "returns" && i.response.order === call.response.order);
+    const mine = new Set(this.turn.items.filter((item) => item.is === "response").map((item) => item.order));
+    const together = (one, other) => one === other || (!mine.has(one) && !mine.has(other));
+    let item = this.turn.items.find((i) => i.is === "returns" && together(i.response.order, call.response.order));
     if (!item) {
       item = { is: "returns", response: call.response, answers: [] };
       this.turn.items.push(item);
@@ -221,6 +234,7 @@ class Thread {
     const { part_kind = "tool-return", ...rest } = doc;
     const { tool_name, tool_call_id } = call.part.doc;
     item.answers.push([call.part, { part_kind, tool_name, tool_call_id, ...rest }]);
+    item.answers.sort(([one], [other]) => one.order - other.order); // R11: in order of the calls
   }
 
   allAnswered(response) {
@@ -230,8 +244,8 @@ class Thread {
 
   /** R8, R9: system prompts are never stored, and what the user turn holds is not stored again. */
   addRequest(parts, at) {
-    const first = this.turn.items.every((item) => item.is === "event");
-    const before = first ? this.turns.findLast((turn) => turn.is !== "turn") : null;
+    const isMessage = (item) => item.is !== "event" && (item.is !== "response" || item.parts.some((part) => part.done));
+    const before = this.turn.items.some(isMessage) ? null : this.turns.findLast((turn) => turn.turn_type === "user");
     const said = new Set((before?.parts ?? []).map((part) => compact(part.content)));
     said.add("[]"); // R52: a prompt without any content says nothing
     const kept = parts
@@ -336,8 +350,7 @@ class Thread {
     }
     if (item.is === "returns") {
       if (!kept.has(item.response.order)) return null; // R23: no return without its call
-      const answers = new Map(item.answers);
-      const parts = item.response.parts.filter((part) => answers.has(part)).map((part) => answers.get(part)); // R11
+      const parts = item.answers.map(([, answer]) => answer);
       if (version !== "2.0.0") return { message_type: "request", ...head, parts };
       const referring = parts.map((part) => ("content_ref" in part ? { ...part, content: part.content_ref } : part)); // R6
       return { message_type: "request", ...head, parts: referring };
@@ -891,6 +904,20 @@ const HOLDS = {
   toolName: (value) => isText(value) && value !== "",
   mediaType: (value) => isText(value) && value !== "",
 };
+/** What a field of chunks with these beginnings has to be, or null. */
+const OPTIONAL = [
+  ["messageId", isText, ["start"]],
+  ["finishReason", isText, ["finish"]],
+  ["reason", isText, ["abort", "tool-approval-"]],
+  ["title", isText, ["tool-input-", "source-url"]],
+  ["filename", isText, ["source-document"]],
+  ["inputEncoding", isText, ["tool-input-start"]],
+  ["signature", isText, ["tool-approval-request"]],
+  ["citations", Array.isArray, ["text-end"]],
+  ["toolMetadata", isObject, ["tool-input-", "tool-output-"]],
+  ["providerMetadata", isObject, ["text-", "reasoning-", "tool-", "source-", "file", "custom"]],
+  ["id", isText, ["data-"]],
+];
 const FLAGS = table({ tool: ["providerExecuted", "preliminary", "dynamic"], data: ["transient"] });
 
 /** The chunk that an event holds, or null: what is not a chunk changes nothing (R36). */
@@ -902,15 +929,20 @@ function readChunk(text) {
     return null;
   }
   if (!isObject(chunk) || !isText(chunk.type) || !chunk.type) return null;
-  if (chunk.type === "data" && isText(chunk.name) && "value" in chunk) {
+  if (chunk.type === "data" && isText(chunk.name) && chunk.name.startsWith("data-")) {
+    if (!("value" in chunk)) return null;
     const { name, value, ...rest } = chunk; // R33
     chunk = { ...rest, type: name, data: value };
   }
-  chunk.type = chunk.type.replace(/^thinking-/, "reasoning-");
+  const spelled = chunk.type.replace(/^thinking-/, "reasoning-");
+  if (Object.hasOwn(FIELDS, spelled)) chunk.type = spelled;
   const needed = chunk.type.startsWith("data-") ? "data" : Object.hasOwn(FIELDS, chunk.type) ? FIELDS[chunk.type] : "";
   const good = needed.split(" ").every((name) => !name || (name in chunk && (HOLDS[name] ?? isText)(chunk[name])));
   const flags = FLAGS[chunk.type.split("-")[0]] ?? [];
-  return good && flags.every((name) => typeof (chunk[name] ?? false) === "boolean") ? chunk : null;
+  const known = needed === "data" || Object.hasOwn(FIELDS, chunk.type);
+  const more = OPTIONAL.filter(([, , types]) => known && types.some((type) => chunk.type.startsWith(type)));
+  const fits = more.every(([name, holds]) => chunk[name] == null || holds(chunk[name]));
+  return good && fits && flags.every((name) => typeof (chunk[name] ?? false) === "boolean") ? chunk : null;
 }
 
 // ===================================================================================================== 4. Client
@@ -931,6 +963,7 @@ class Client {
     Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false });
     this.sse = new SseReader();
     this.facts = {}; // what carriers have told
+    this.stated = null; // the latest time that an event has stated itself
     this.blocks = new Map();
   }
 
@@ -979,20 +1012,23 @@ class Client {
     this.over = true;
   }
 
-  /** When a thing happened: as a carrier says, else when it was received. */
+  /** When a thing happened: as a carrier says, else when it was received, and not before what was before it. */
   get at() {
-    return String(this.facts.timestamp ?? this.received);
+    return String(this.facts.timestamp ?? latest([this.received, ...(this.stated ? [this.stated] : [])]));
   }
 
   // ---------------------------------------------------------------- carriers
 
   /** Each fact holds for what follows; those of one response belong to the one that streams (R39). */
   carrier(data) {
-    const good = ([name, fact]) => (FACT_TYPES[name] ?? isText)(fact) && (!TIMES.has(name) || TIME.test(fact));
+    const good = ([name, fact]) => (FACT_TYPES[name] ?? isText)(fact) && (!TIMES.has(name) || isTime(fact));
     const told = isObject(data) ? Object.fromEntries(Object.entries(data).filter(good)) : {};
     const agent = told.agent_id;
     if (told.finish_reason) told.finish_reason = finishWord(String(told.finish_reason));
-    if (this.started && agent != null && agent !== this.thread.turn.agentId) {
+    if (agent === "") delete told.agent_id; // R2
+    const current = this.started ? this.thread.turn.agentId : (this.facts.agent_id ?? this.agentId);
+    if (agent && agent !== current) for (const name of ["model_name", "provider_name"]) delete this.facts[name]; // R45
+    if (this.started && agent && agent !== current) {
       if (this.thread.turn.items.length) {
         this.finishResponse();
         this.thread.complete(told.started_at ?? told.timestamp ?? this.at);
@@ -1002,6 +1038,8 @@ class Client {
       this.thread.turn.agentId = agent;
     }
     if (this.started && told.started_at) this.thread.turn.startedAt = told.started_at;
+    // the end of a response may name the model that answered
+    if (this.started && this.thread.response) Object.assign(this.thread.response.facts, pick(told, "model_name", "provider_name"));
     Object.assign(this.facts, told);
   }
 
@@ -1065,7 +1103,7 @@ class Client {
       this.blocks.set(block, part);
     }
     if (!part) return;
-    Object.assign(part.doc, metadata(kind, chunk));
+    if (kind === "thinking" || verb !== "delta") Object.assign(part.doc, metadata(kind, chunk));
     if (verb === "delta") part.text += chunk.delta;
     if (verb !== "end") return;
     this.blocks.delete(block);
@@ -1088,6 +1126,7 @@ class Client {
   }
 
   completeCall(call, chunk) {
+    if (chunk.providerExecuted) call.part.doc.part_kind = "builtin-tool-call"; // which the start need not say
     const named = { tool_name: chunk.toolName, args: chunk.input }; // the start may have had a piece of the name alone
     Object.assign(call.part.doc, named, metadata(call.part.doc.part_kind, chunk));
     call.part.done = true;
@@ -1105,8 +1144,9 @@ class Client {
 
   /** The call is complete and refused at once; no tool has run, so its response goes on (R40). */
   on_tool_input_error(chunk) {
-    const call = this.thread.calls.get(chunk.toolCallId) ?? this.openCall(chunk);
-    if (!call || call.answered) return;
+    let call = this.thread.calls.get(chunk.toolCallId);
+    if (!call || call.answered) call = this.openCall(chunk);
+    if (!call) return;
     if (!call.part.done) this.completeCall(call, chunk);
     if (call.part.doc.part_kind === "builtin-tool-call") this.output(chunk, { content: chunk.errorText });
     else this.answer(call, { status: "validation_error", content: chunk.errorText });
@@ -1140,7 +1180,7 @@ class Client {
     if (!call || !call.part.done || call.answered) return; // R36, R14
     if (call.part.doc.part_kind === "builtin-tool-call") {
       call.answered = true; // R42: a part of the response, and no return
-      if (!this.thread.response) return; // which has ended
+      if (this.thread.response !== call.response) return; // which has ended
       const { part_kind, args, ...head } = call.part.doc;
       this.thread.addPart({ part_kind: "builtin-tool-return", ...head, content: doc.content }, true);
       return;
@@ -1155,7 +1195,8 @@ class Client {
     this.facts = rest;
     if (isObject(told)) {
       if ("content_ref" in told) delete doc.content; // instead of the content, unless the carrier has both (R6)
-      const names = ["part_kind", "status", "content", "content_ref", "metadata"].filter((name) => name in told);
+      const odd = !["success", "error", "validation_error"].includes(told.status); // R22
+      const names = ["part_kind", ...(odd ? [] : ["status"]), "content", "content_ref", "metadata"].filter((name) => name in told);
       for (const name of names) doc[name] = told[name];
       if (doc.part_kind === "retry-prompt") delete doc.status;
     }
@@ -1174,24 +1215,31 @@ class Client {
   }
 
   on_reasoning_file(chunk) {
-    this.whole({ part_kind: "custom:reasoning-file", content: contentOf(chunk) });
+    this.whole({ part_kind: "custom:reasoning-file", content: contentOf(chunk), ...pick(ownNames(chunk), "id") });
   }
 
   on_custom(chunk) {
-    const more = "providerMetadata" in chunk ? { provider_metadata: chunk.providerMetadata } : {};
+    const more = chunk.providerMetadata != null ? { provider_metadata: chunk.providerMetadata } : {};
     this.whole({ part_kind: `custom:${chunk.kind}`, ...more });
   }
 
   on_steering_message(chunk) {
-    const items = chunk.parts.filter((part) => isObject(part) && ("text" in part || "url" in part));
+    const says = (part) => isObject(part) && ((part.type === "text" && isText(part.text)) || (part.type === "file" && isText(part.url)));
+    const items = chunk.parts.filter(says);
     const said = items.map((part) => (part.type === "text" ? part.text : contentOf(part)));
     const content = said.length === 1 && isText(said[0]) ? said[0] : said;
     this.enter();
+    if (said.length) this.finishResponse(); // R52
     this.thread.addRequest([{ part_kind: "user-prompt", content }], this.at);
   }
 
   event(name, data) {
     this.enter();
+    const own = name.startsWith("data-tp-") && isObject(data) ? data.timestamp : null;
+    if (isText(own) && isTime(own) && !this.facts.timestamp) {
+      this.stated = latest([own, this.thread.turn.startedAt, ...this.thread.turn.items.map((item) => item.at)]);
+      this.received = this.stated;
+    }
     const { source_agent, target_agents, ...rest } = this.facts;
     this.thread.addEvent(name, data, this.at, pick(this.facts, "source_agent", "target_agents"));
     this.facts = rest;
@@ -1238,13 +1286,14 @@ function metadata(kind, chunk) {
   const said = {};
   for (const [space, values] of Object.entries(isObject(chunk.providerMetadata) ? chunk.providerMetadata : {})) {
     if (!isObject(values)) continue;
+    const own = space === "pydantic_ai" ? values : {}; // ids of other name spaces are not of the part
     const found = {
-      id: kind === "text" ? values.id : null,
-      thinking_id: kind === "thinking" ? values.id : null,
+      id: kind === "text" ? own.id : null,
+      thinking_id: kind === "thinking" ? own.id : null,
       signature: kind === "thinking" ? values.signature : null,
       provider_name: kind === "text" || kind === "tool-call" ? null : space === "pydantic_ai" ? values.provider_name : space,
     };
-    Object.assign(said, dense(found));
+    for (const [name, value] of Object.entries(found)) if (isText(value)) said[name] = value;
   }
   return said;
 }
@@ -1254,7 +1303,7 @@ function contentOf(chunk) {
   const { url, mediaType: media_type = "application/octet-stream" } = chunk;
   const { identifier } = ownNames(chunk);
   const data = /^data:[^,]*;base64,([^]*)$/.exec(url)?.[1];
-  if (data !== undefined) return { kind: "binary", data, media_type, identifier: nameOf({ identifier, data }) };
+  if (data !== undefined && isBase64(data)) return { kind: "binary", data, media_type, identifier: nameOf({ identifier, data }) };
   const family = media_type.split("/")[0];
   const kind = `${FAMILIES.includes(family) ? family : "document"}-url`;
   return { kind, url, ...(!media_type.endsWith("/*") && { media_type }), identifier: nameOf({ identifier, url }) };
@@ -1266,12 +1315,15 @@ function ownNames({ providerMetadata }) {
   return { ...(isText(id) && { id }), ...(isText(identifier) && { identifier }) };
 }
 
+function isBase64(data) {
+  return /^[A-Za-z0-9+/_-]*={0,2}$/.test(data) && data.replace(/=+$/, "").length % 4 !== 1;
+}
+
 /** The identifier of a file, as Pydantic AI gives it: the beginning of a digest. */
 function nameOf({ identifier, data, url }) {
   if (identifier != null) return identifier;
   if (data == null) return url; // a file by its address is named by it
-  const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/.test(data) && data.replace(/=+$/, "").length % 4 !== 1;
-  const bytes = base64 ? Buffer.from(data, "base64") : Buffer.from(data);
+  const bytes = isBase64(data) ? Buffer.from(data, "base64") : Buffer.from(data);
   return createHash("sha1").update(bytes).digest("hex").slice(0, 6);
 }
 

@@ -64,6 +64,7 @@ class Part:
     doc: Json
     text: list[str] = field(default_factory=list)
     done: bool = False
+    order: int = 0  # among all parts of the thread
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Response:
 
 @dataclass
 class Returns:
-    """The request that answers calls of one response, within one turn (R11): each call with its return."""
+    """The request that answers calls within one turn: those of one response (R11), or all of earlier turns (R61)."""
 
     at: str
     order: int
@@ -187,7 +188,7 @@ class Thread:
             self.calls = {k: c for k, c in self.calls.items() if c.response is not gone}
 
     def add_part(self, doc: Json, *, done: bool = False) -> Part:
-        part = Part(doc, done=done)
+        part = Part(doc, done=done, order=self.next_order())
         if self.response is None:
             raise TypeError("no response has begun")
         self.response.parts.append(part)
@@ -206,8 +207,11 @@ class Thread:
         if call.answered:
             return False
         call.answered = True
+        mine = {i.order for i in self.turn.items if isinstance(i, Response)}
         for item in self.turn.items:
-            if isinstance(item, Returns) and item.response.order == call.response.order:
+            if isinstance(item, Returns) and (
+                item.response.order == call.response.order or not {item.response.order, call.response.order} & mine
+            ):
                 break
         else:
             item = Returns(at, 0, call.response)
@@ -215,6 +219,7 @@ class Thread:
         item.at, item.order = at, self.next_order()  # R25: the time of its last return
         head = {"tool_name": call.part.doc["tool_name"], "tool_call_id": call.part.doc["tool_call_id"]}
         item.answers.append((call.part, {"part_kind": doc.pop("part_kind", "tool-return"), **head, **doc}))
+        item.answers.sort(key=lambda answer: answer[0].order)  # R11: in order of the calls
         return True
 
     def all_answered(self, response: Response) -> bool:
@@ -223,9 +228,12 @@ class Thread:
 
     def add_request(self, parts: list[Json], at: str) -> bool:
         """R8, R9: system prompts are never stored, and what the user turn holds is not stored again."""
-        first = all(isinstance(item, Event) for item in self.turn.items)
+        items = self.turn.items  # a response of which nothing is complete is no message
+        first = all(
+            isinstance(i, Event) or (isinstance(i, Response) and not any(p.done for p in i.parts)) for i in items
+        )
         before = next((turn for turn in reversed(self.turns) if isinstance(turn, dict)), None) if first else None
-        said = [p.get("content") for p in before["parts"]] if before else []
+        said = [p.get("content") for p in before["parts"]] if before is not None else []
         said.append([])  # R52: a prompt without any content says nothing
         parts = [p for p in parts if p["part_kind"] == "user-prompt" and p.get("content") not in said]
         if parts:
@@ -343,8 +351,7 @@ class Thread:
             case Returns():
                 if item.response.order not in kept:
                     return None  # R23: no return without its call
-                answers = {id(call): answer for call, answer in item.answers}
-                parts = [answers[id(p)] for p in item.response.parts if id(p) in answers]  # R11: in order of the calls
+                parts = [answer for _, answer in item.answers]
                 if version == "2.0.0":  # R6: without references these are the content
                     parts = [{**p, "content": p["content_ref"]} if "content_ref" in p else p for p in parts]
                 return {"message_type": "request", "timestamp": item.at, "agent_id": turn.agent_id, "parts": parts}
@@ -380,6 +387,15 @@ def event_name(name: str, version: str) -> str:
 
 
 TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)")
+
+
+def is_time(at: str) -> bool:
+    """Whether a text is a time: the 30th of February is none."""
+    try:
+        instant(at)
+    except ValueError:
+        return False
+    return True
 
 
 def instant(at: str) -> tuple[datetime, str]:
@@ -983,6 +999,19 @@ KINDS: dict[str, type] = {
     "approved": bool,
     "parts": list,
 }  # else text
+OPTIONAL: dict[str, tuple[type, tuple[str, ...]]] = {  # what a field of chunks with these beginnings has to be, or null
+    "messageId": (str, ("start",)),
+    "finishReason": (str, ("finish",)),
+    "reason": (str, ("abort", "tool-approval-")),
+    "title": (str, ("tool-input-", "source-url")),
+    "filename": (str, ("source-document",)),
+    "inputEncoding": (str, ("tool-input-start",)),
+    "signature": (str, ("tool-approval-request",)),
+    "citations": (list, ("text-end",)),
+    "toolMetadata": (dict, ("tool-input-", "tool-output-")),
+    "providerMetadata": (dict, ("text-", "reasoning-", "tool-", "source-", "file", "custom")),
+    "id": (str, ("data-",)),
+}
 FLAGS = {"tool": ("providerExecuted", "preliminary", "dynamic"), "data": ("transient",)}
 TEXTS = {
     f"{word}-{verb}": (kind, verb)
@@ -999,22 +1028,34 @@ def read_chunk(text: str) -> Json | None:
         return None
     if not isinstance(chunk, dict) or not isinstance(chunk.get("type"), str) or not chunk["type"]:
         return None
-    if chunk["type"] == "data" and isinstance(chunk.get("name"), str) and "value" in chunk:  # R33
+    if chunk["type"] == "data" and str(chunk.get("name")).startswith("data-"):  # R33
+        if "value" not in chunk:
+            return None
         rest = {k: v for k, v in chunk.items() if k not in ("name", "value")}
         chunk = {**rest, "type": chunk["name"], "data": chunk["value"]}
-    if chunk["type"].startswith("thinking-"):
-        chunk["type"] = chunk["type"].replace("thinking", "reasoning", 1)
+    spelled = chunk["type"].replace("thinking-", "reasoning-", 1)
+    if chunk["type"].startswith("thinking-") and spelled in FIELDS:
+        chunk["type"] = spelled
     fields = "data" if chunk["type"].startswith("data-") else FIELDS.get(chunk["type"], "")
     good = all(name in chunk and isinstance(chunk[name], KINDS.get(name, str)) for name in fields.split())
     named = all(chunk[name] for name in ("toolName", "mediaType") if name in fields.split() and name in chunk)
     flags = all(isinstance(chunk.get(name), bool | None) for name in FLAGS.get(chunk["type"].partition("-")[0], ()))
-    return chunk if good and named and flags else None
+    known = chunk["type"] in FIELDS or fields == "data"
+    held = [
+        (chunk.get(name), kind) for name, (kind, types) in OPTIONAL.items() if known and chunk["type"].startswith(types)
+    ]
+    fits = all(isinstance(value, kind | None) for value, kind in held)
+    return chunk if good and named and flags and fits else None
 
 
 # ================================================================================================ 4. Client
 
 FACT_TYPES: dict[str, type] = {"usage": dict, "tool_return": dict, "target_agents": list}  # all others are text
 TIMES = ("timestamp", "started_at", "completed_at", "interrupted_at")
+SILENT = {
+    *("text-delta", "text-end", "reasoning-delta", "reasoning-end", "tool-input-delta", "message-metadata"),
+    *("finish-step", "reset-step", "tool-approval-request", "tool-approval-response"),
+}
 
 
 class Client:
@@ -1031,6 +1072,7 @@ class Client:
         self.agent_id, self.begun_at = agent_id, at
         self.started = self.over = self.step = self.responded = False
         self.facts: Json = {}  # what carriers have told
+        self.stated: str | None = None  # the latest time that an event has stated itself
         self.blocks: dict[tuple[str, str], Part] = {}
 
     def feed(self, data: bytes, at: str) -> list[str]:
@@ -1052,11 +1094,13 @@ class Client:
         chunk = read_chunk(text)
         if chunk is None:
             return
-        if not self.started:
-            self.started = True
-            self.thread.begin(self.agent_id, at)
         self.received = at
         name = chunk["type"]
+        if not self.started and name != "data-sys-tp":
+            if not self.counts(chunk):
+                return
+            self.started = True
+            self.thread.begin(self.facts.get("agent_id", self.agent_id), self.facts.get("started_at", self.at))
         if name == "data-sys-tp":
             self.carrier(chunk["data"])
         elif name.startswith("data-"):
@@ -1070,6 +1114,13 @@ class Client:
         else:
             self.event(name, {k: v for k, v in chunk.items() if k != "type"})  # R7
 
+    def counts(self, chunk: Json) -> bool:
+        """Whether a chunk begins the turn of a stream without a start (R45): what changes nothing does not (R36)."""
+        name = chunk["type"]
+        if name.startswith("tool-output-"):
+            return self.thread.calls.get(chunk["toolCallId"]) is not None
+        return not (chunk.get("transient") and not name.startswith("data-tp-")) and name not in SILENT
+
     def close(self, reason: str | None, at: str) -> None:
         """The stream has ended. Without finish and abort that is an interruption (R27)."""
         if self.started and not self.over:
@@ -1080,8 +1131,8 @@ class Client:
 
     @property
     def at(self) -> str:
-        """When a thing happened: as a carrier says, else when it was received."""
-        return str(self.facts.get("timestamp", self.received))
+        """When a thing happened: as a carrier says, else when it was received, and not before what was before it."""
+        return str(self.facts.get("timestamp", max(self.stated or self.received, self.received, key=instant)))
 
     def nothing(self, chunk: Json) -> None:
         """Metadata of the application, and a second start, change nothing."""
@@ -1092,9 +1143,12 @@ class Client:
         """Each fact holds for what follows; those of one response belong to the one that streams (R39)."""
         told: Json = data if isinstance(data, dict) else {}
         told = {k: v for k, v in told.items() if isinstance(v, FACT_TYPES.get(k, str))}
-        told = {k: v for k, v in told.items() if k not in TIMES or TIME.fullmatch(v)}
+        told = {k: v for k, v in told.items() if k not in TIMES or is_time(v)}
         agent = told.get("agent_id")
-        if agent is not None and agent != self.thread.turn.agent_id:
+        current = self.thread.turn.agent_id if self.started else self.facts.get("agent_id", self.agent_id)
+        if agent and agent != current:  # the model was that of the agent before (R45)
+            self.facts = {k: v for k, v in self.facts.items() if k not in ("model_name", "provider_name")}
+        if self.started and agent and agent != current:
             if self.thread.turn.items:
                 self.finish_response()
                 self.thread.complete(told.get("started_at") or told.get("timestamp") or self.at)
@@ -1102,10 +1156,14 @@ class Client:
                 self.blocks = {}
                 self.facts = {k: v for k, v in self.facts.items() if k == "timestamp"}
             self.thread.turn.agent_id = agent
-        if "started_at" in told:
+        if self.started and "started_at" in told:
             self.thread.turn.started_at = told["started_at"]
+        if self.started and self.thread.response is not None:  # whose end may name the model that answered
+            self.thread.response.facts.update(pick(told, "model_name", "provider_name"))
         if "finish_reason" in told:
             told["finish_reason"] = finish_word(str(told["finish_reason"]))
+        if agent == "":
+            del told["agent_id"]  # R2
         self.facts.update(told)
 
     def use_up(self) -> None:
@@ -1156,7 +1214,8 @@ class Client:
             part = self.blocks[block] = self.thread.add_part({"part_kind": kind})
         if part is None:
             return
-        part.doc.update(metadata(kind, chunk))
+        if kind == "thinking" or verb != "delta":
+            part.doc.update(metadata(kind, chunk))
         if verb == "delta":
             part.text.append(chunk["delta"])
         elif verb == "end":
@@ -1190,14 +1249,18 @@ class Client:
             self.complete_call(call, chunk)
 
     def complete_call(self, call: Call, chunk: Json) -> None:
+        if chunk.get("providerExecuted"):  # which the start need not say
+            call.part.doc["part_kind"] = "builtin-tool-call"
         named = {"tool_name": chunk["toolName"], "args": chunk["input"]}  # the start may have had a piece of the name
         call.part.doc.update(named, **metadata(call.part.doc["part_kind"], chunk))
         call.part.done = True
 
     def on_tool_input_error(self, chunk: Json) -> None:
         """The call is complete and refused at once; no tool has run, so its response goes on (R40)."""
-        call = self.thread.calls.get(chunk["toolCallId"]) or self.open_call(chunk)
-        if call is not None and not call.answered:
+        call = self.thread.calls.get(chunk["toolCallId"])
+        if call is None or call.answered:
+            call = self.open_call(chunk)
+        if call is not None:
             if not call.part.done:
                 self.complete_call(call, chunk)
             if call.part.doc["part_kind"] == "builtin-tool-call":
@@ -1233,7 +1296,7 @@ class Client:
             return  # R36, R14
         if call.part.doc["part_kind"] == "builtin-tool-call":  # R42: a part of the response, and no return
             call.answered = True
-            if self.thread.response is not None:
+            if self.thread.response is call.response:
                 head = {k: v for k, v in call.part.doc.items() if k not in ("part_kind", "args")}
                 part = {"part_kind": "builtin-tool-return", **head, "content": doc["content"]}
                 self.thread.add_part(part, done=True)
@@ -1247,6 +1310,8 @@ class Client:
         if isinstance(told, dict):
             if "content_ref" in told:  # instead of the content, unless the carrier has both (R6)
                 doc.pop("content")
+            if told.get("status") not in ("success", "error", "validation_error"):
+                told = {k: v for k, v in told.items() if k != "status"}  # R22
             doc.update((k, told[k]) for k in ("part_kind", "status", "content", "content_ref", "metadata") if k in told)
             if doc.get("part_kind") == "retry-prompt":
                 doc.pop("status")
@@ -1261,20 +1326,33 @@ class Client:
 
     def on_reasoning_file(self, chunk: Json) -> None:
         self.respond()
-        self.thread.add_part({"part_kind": "custom:reasoning-file", "content": content_of(chunk)}, done=True)
+        part = {"part_kind": "custom:reasoning-file", "content": content_of(chunk), **pick(own_names(chunk), "id")}
+        self.thread.add_part(part, done=True)
 
     def on_custom(self, chunk: Json) -> None:
         self.respond()
-        more = {"provider_metadata": chunk["providerMetadata"]} if "providerMetadata" in chunk else {}
+        told = chunk.get("providerMetadata")
+        more = {} if told is None else {"provider_metadata": told}
         self.thread.add_part({"part_kind": f"custom:{chunk['kind']}", **more}, done=True)
 
     def on_steering_message(self, chunk: Json) -> None:
         items = [p for p in chunk["parts"] if isinstance(p, dict)]
-        said = [p["text"] if p.get("type") == "text" else content_of(p) for p in items if "text" in p or "url" in p]
+        said: list[Any] = []
+        for part in items:
+            if part.get("type") == "text" and isinstance(part.get("text"), str):
+                said.append(part["text"])
+            elif part.get("type") == "file" and isinstance(part.get("url"), str):
+                said.append(content_of(part))
         content = said[0] if len(said) == 1 and isinstance(said[0], str) else said
+        if said:  # R52
+            self.finish_response()
         self.thread.add_request([{"part_kind": "user-prompt", "content": content}], self.at)
 
     def event(self, name: str, data: Any) -> None:
+        own = data.get("timestamp") if name.startswith("data-tp-") and isinstance(data, dict) else None
+        if isinstance(own, str) and is_time(own) and "timestamp" not in self.facts:
+            self.stated = max(own, self.thread.turn.started_at, *(i.at for i in self.thread.turn.items), key=instant)
+            self.received = self.stated
         self.thread.add_event(name, data, self.at, pick(self.facts, "source_agent", "target_agents"))
         self.facts = {k: v for k, v in self.facts.items() if k not in ("source_agent", "target_agents")}
 
@@ -1315,14 +1393,15 @@ def metadata(kind: str, chunk: Json) -> Json:
     for space, values in spaces.items() if isinstance(spaces, dict) else ():
         if not isinstance(values, dict):
             continue
+        own = values if space == "pydantic_ai" else {}  # ids of other name spaces are not of the part
         named = values.get("provider_name") if space == "pydantic_ai" else space
         found = {
-            "id": values.get("id") if kind == "text" else None,
-            "thinking_id": values.get("id") if kind == "thinking" else None,
+            "id": own.get("id") if kind == "text" else None,
+            "thinking_id": own.get("id") if kind == "thinking" else None,
             "signature": values.get("signature") if kind == "thinking" else None,
             "provider_name": named if kind not in ("text", "tool-call") else None,
         }
-        said.update({k: v for k, v in found.items() if v is not None})
+        said.update({k: v for k, v in found.items() if isinstance(v, str)})
     return said
 
 
@@ -1336,12 +1415,15 @@ def name_of(data: str) -> str:
     return hashlib.sha1(held, usedforsecurity=False).hexdigest()[:6]
 
 
+BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+
+
 def content_of(chunk: Json) -> Json:
     """A file by data is held, any other is named; a range says of which kind, and is not a media type (R63)."""
     url, media = chunk["url"], chunk.get("mediaType", "application/octet-stream")
     named = own_names(chunk).get("identifier")
     match = re.fullmatch(r"data:[^,]*;base64,(.*)", url, re.DOTALL)
-    if match is not None:
+    if match is not None and BASE64.fullmatch(match[1]) and len(match[1].rstrip("=")) % 4 != 1:
         return {"kind": "binary", "data": match[1], "media_type": media, "identifier": named or name_of(match[1])}
     family = media.partition("/")[0]
     kind = f"{family if family in FAMILIES else 'document'}-url"
