@@ -96,9 +96,12 @@ def normalize_finish_reason(word: str | None) -> str | None:
     return word if word in _FINISH_REASONS else "error"
 
 
-def interruption_reason(word: str | None, *, error_seen: bool) -> str | None:
-    """Return why a run with this finish reason is interrupted, or None if it is complete (R27, R44)."""
-    if word in ("content-filter", "content_filter"):
+def interruption_reason(word: str | None, *, error_seen: bool, last: str | None = None) -> str | None:
+    """Return why a run with this finish reason is interrupted, or None if it is complete (R27, R44).
+
+    `last` is the finish reason of its last response: a filter that stopped that halts the run, whatever the run says.
+    """
+    if {"content-filter", "content_filter"} & {word, last}:
         return "safety_halt"
     if word == "interrupted":
         return "user_cancelled"

@@ -22,6 +22,7 @@ from tests.seeded_defects import (
     messages,
     moments,
     odd_names,
+    odd_streams,
     parts,
     repeats,
     responses,
@@ -62,6 +63,7 @@ DEFECTS = (
     *moments.DEFECTS,
     *approvals.DEFECTS,
     *odd_names.DEFECTS,
+    *odd_streams.DEFECTS,
     *edges.DEFECTS,
     *each_version.DEFECTS,
 )

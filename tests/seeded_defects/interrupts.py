@@ -164,8 +164,8 @@ def ends(words):
     """Both sides draw another conclusion from the word of a finish."""
 
     def make(was):
-        def end(word, *, error_seen):
-            return words[word] if word in words else was(word, error_seen=error_seen)
+        def end(word, *, error_seen, last=None):
+            return words[word] if word in words else was(word, error_seen=error_seen, last=last)
 
         return end
 
@@ -173,8 +173,8 @@ def ends(words):
 
 
 def error_ends(was):
-    def end(word, *, error_seen):
-        return "error" if error_seen else was(word, error_seen=error_seen)
+    def end(word, *, error_seen, last=None):
+        return "error" if error_seen else was(word, error_seen=error_seen, last=last)
 
     return end
 

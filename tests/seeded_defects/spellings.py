@@ -42,7 +42,7 @@ def ends(spell: Spell):
     """Both sides read the word of a finish so, and draw their conclusion."""
 
     def make(was):
-        return lambda word, *, error_seen: was(spell(word) if isinstance(word, str) else word, error_seen=error_seen)
+        return lambda word, **more: was(spell(word) if isinstance(word, str) else word, **more)
 
     return together(*(wrap(side, "interruption_reason", make) for side in (recorder, lifecycle)))
 

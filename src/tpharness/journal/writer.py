@@ -65,6 +65,7 @@ class JournalWriter:
         self._settled_count = 0
         self._open_keys: set[int] = set()
         self._response: OpenResponse | None = None
+        self._said = self._said_before_response = False  # whether a complete part or a prompt has come (R9)
         self._usage: dict[str, int] = {}
         self._held: AgentTurn | None = None
         self._cached: tuple[int, AgentTurn] | None = None
@@ -145,12 +146,17 @@ class JournalWriter:
         """Whether the latest response is settled: no interruption can take any of it back."""
         return self._response is not None and self._is_settled(self._response)
 
+    def is_streaming(self, part: OpenPart) -> bool:
+        """Whether a part, complete or not, is one of the response that is streaming."""
+        return self.response_open and part in self._need_response().parts
+
     def begin_response(self, at: str, facts: Mapping[str, Any] | None = None) -> None:
         """Open a response, finishing one that is open (R40)."""
         self._need_turn()
         if self.response_open:
             self.finish_response()
         self._settle()
+        self._said_before_response = self._said
         self._response = OpenResponse(self._agent_id, at, [], dict(facts or {}), [])
         self._entries.append(self._response)
         self.version += 1
@@ -233,15 +239,16 @@ class JournalWriter:
         return opened
 
     def reset_response(self) -> None:
-        """Drop the parts of the open response and the events bound to it (R44)."""
+        """Drop the parts of the open response, the returns of its calls and the events bound to it (R44)."""
         response = self._need_response()
         for part in response.parts:
             if part.complete and part.kind == "tool-call":
                 self._calls.pop(part.fields["tool_call_id"], None)
         index = self._entries.index(response)
         kept = [e for e in self._entries[index + 1 :] if not (isinstance(e, Event) and e.bound)]
-        kept = [e for e in kept if not isinstance(e, Return)]
+        kept = [e for e in kept if not (isinstance(e, Return) and e.call_key in response.calls)]
         self._entries[index:] = kept
+        self._said = self._said_before_response or any(isinstance(e, Return) for e in kept)
         self._settled_count = min(self._settled_count, index)
         self._response = None
         self.version += 1
@@ -284,6 +291,7 @@ class JournalWriter:
         key = self._calls[call_id]
         self._answered.add(key)
         self._open_keys.discard(key)
+        self._said = True
         entry = Return(call_id=call_id, agent_id=self._agent_id, at=at, kind=kind, fields=fields, call_key=key)
         self._entries.append(entry)
         self.version += 1
@@ -297,11 +305,12 @@ class JournalWriter:
     def add_prompt(self, parts: Sequence[Mapping[str, Any]], at: str) -> None:
         """Record a request with prompts inside the turn; the caller has finished the response before it.
 
-        A request at the start of the turn that repeats the user's input is ignored, since that is stored once (R9).
+        A request that repeats the user's input, with no message before it, is ignored, since that is stored once (R9).
         """
         self._need_turn()
-        if _contents(parts) == self._user_contents and not self._segments and not any(map(_is_message, self._entries)):
+        if _contents(parts) == self._user_contents and not self._said:
             return
+        self._said = True
         self._settle()
         self._response = None
         self._entries.append(Prompt(agent_id=self._agent_id, at=at, parts=tuple(parts)))
@@ -340,6 +349,7 @@ class JournalWriter:
     def _note_completed(self, part: OpenPart) -> None:
         response = self._need_response()
         response.frozen = None
+        self._said = True
         self.version += 1
         if part.kind == "tool-call":
             key, self._next_call = self._next_call, self._next_call + 1
@@ -391,11 +401,6 @@ class JournalWriter:
         self._held = None
         self._response = None
         self.version += 1
-
-
-def _is_message(entry: OpenResponse | Entry) -> bool:
-    """Whether an entry is shown as a message that is not an event."""
-    return not isinstance(entry, Event) and not (isinstance(entry, OpenResponse) and not entry.parts)
 
 
 def _contents(parts: Sequence[Mapping[str, Any]]) -> list[Any]:

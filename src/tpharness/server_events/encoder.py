@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tpharness.facts import normalize_finish_reason, parse_tool_args
+from tpharness.facts import normalize_finish_reason, normalize_usage, parse_tool_args
 from tpharness.findings import Finding
 from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.server_events.events import EventKind, event_kind, event_time
@@ -206,9 +206,10 @@ class Encoder:
 
     def _response_end(self, event: Mapping[str, Any]) -> Chunks:
         names = ("usage", "finish_reason", "provider_response_id", "model_name", "provider_name")
-        facts = {k: event[k] for k in names if event.get(k) is not None}
+        told = {**event, "usage": normalize_usage(event.get("usage")) or None}
+        facts = {k: told[k] for k in names if told.get(k) is not None}
         self._last_finish = event.get("finish_reason")
-        self._usage_sent |= bool(facts.get("usage"))
+        self._usage_sent |= "usage" in facts
         chunks: Chunks = []
         if not self._in_step:  # a response without a single part
             chunks.append({"type": "start-step"})
@@ -282,7 +283,7 @@ class Encoder:
         name = event_name(event["event_type"])
         facts = {k: event[k] for k in ("source_agent", "target_agents") if event.get(k) is not None}
         if name in SOURCES:
-            return [*self._carry(), {**_camel(event.get("event_data")), "type": name.replace(".", "-")}]
+            return [*self._carry(**facts), {**_camel(event.get("event_data")), "type": name.replace(".", "-")}]
         wire = {"type": f"data-{name}" if name.startswith("meta:") else name, "data": event.get("event_data")}
         if event.get("transient"):
             wire["transient"] = True
@@ -314,10 +315,13 @@ class Encoder:
     def _result(self, event: Mapping[str, Any]) -> Chunks:
         chunks = [*self._announce(), *self._end_step()]
         facts: dict[str, Any] = {"completed_at": self._at}
-        if event.get("usage") and not self._usage_sent:
-            facts["usage"] = event["usage"]
+        usage = normalize_usage(event.get("usage"))
+        if usage and not self._usage_sent:
+            facts["usage"] = usage
         finish: dict[str, Any] = {"type": "finish"}
-        word = event.get("finish_reason") or self._last_finish
+        last = self._last_finish
+        halted = normalize_finish_reason(last) == "content_filter"  # R27: whatever the run says
+        word = last if halted else event.get("finish_reason") or last
         if word is not None:
             plain = word in ("error", "interrupted")
             finish["finishReason"] = word if plain else _WIRE_REASONS.get(str(normalize_finish_reason(word)), "other")

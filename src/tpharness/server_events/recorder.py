@@ -297,8 +297,9 @@ class Recorder:
 
     def _result(self, event: Mapping[str, Any]) -> None:
         self._finish_response()
-        finish = event.get("finish_reason") or self._last_finish
-        reason = interruption_reason(finish, error_seen=self._writer.interruption_held)
+        last = self._last_finish
+        finish = event.get("finish_reason") or last
+        reason = interruption_reason(finish, error_seen=self._writer.interruption_held, last=last)
         self._writer.take_total_usage(normalize_usage(event.get("usage")))
         if reason is None:
             self._writer.complete_turn(self._at)

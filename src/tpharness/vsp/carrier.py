@@ -12,14 +12,14 @@ from typing import Any
 
 from tpharness.facts import is_time
 
-__all__ = ["CARRIER", "CarriedFacts", "apply_carried_return"]
+__all__ = ["CARRIER", "STANDING", "CarriedFacts", "apply_carried_return", "facts_of"]
 
 CARRIER = "data-sys-tp"
 _TYPES: Mapping[str, type] = {"usage": dict, "tool_return": dict, "target_agents": list}
 """The type of a fact; a fact that is not listed is text."""
 _TIMES = ("timestamp", "started_at", "completed_at", "interrupted_at")
 _STATUSES = ("success", "error", "validation_error")
-_STANDING = ("model_name", "provider_name")
+STANDING = ("model_name", "provider_name")
 _OF_RESPONSE = ("provider_response_id", "usage", "finish_reason")
 
 
@@ -27,13 +27,12 @@ class CarriedFacts(dict[str, Any]):
     """The facts in force at one place of a stream, by name. Few streams have any, and each chunk asks for some."""
 
     def take_in(self, data: Any) -> None:
-        """Take in the data of a carrier, if it is an object; a value that is not such a fact is ignored."""
-        if isinstance(data, Mapping):
-            self.update((k, v) for k, v in data.items() if _is_fact(k, v))
+        """Take in the facts of a carrier."""
+        self.update(facts_of(data))
 
     def leave_agent(self) -> None:
-        """Forget the model of an agent that hands over: the next agent has its own (R45)."""
-        for name in _STANDING:
+        """Forget the model of an agent that hands over, and when its turn ended: the next agent has its own (R45)."""
+        for name in (*STANDING, "completed_at", "interrupted_at"):
             self.pop(name, None)
 
     def take(self, name: str) -> Any:
@@ -42,7 +41,7 @@ class CarriedFacts(dict[str, Any]):
 
     def at_response_start(self) -> dict[str, Any]:
         """Return the standing facts of a response that begins."""
-        return {k: self[k] for k in _STANDING if k in self} if self else {}
+        return {k: self[k] for k in STANDING if k in self} if self else {}
 
     def at_response_end(self) -> dict[str, Any]:
         """Return, and use up, the facts of the response that ends."""
@@ -50,9 +49,14 @@ class CarriedFacts(dict[str, Any]):
         return {**self.at_response_start(), **facts} if facts else {}
 
 
+def facts_of(data: Any) -> dict[str, Any]:
+    """Return the facts in the data of a carrier, if it is an object; a value that is not such a fact is ignored."""
+    return {k: v for k, v in data.items() if _is_fact(k, v)} if isinstance(data, Mapping) else {}
+
+
 def _is_fact(name: str, value: Any) -> bool:
     """Whether a value has the type of its fact; a time is one with or without an offset (R47)."""
-    if not isinstance(value, _TYPES.get(name, str)):
+    if not isinstance(value, _TYPES.get(name, str)) or (name == "agent_id" and not value):  # R2
         return False
     return name not in _TIMES or is_time(value) or is_time(f"{value}Z")
 

@@ -7,7 +7,7 @@ carrier goes to the life cycle.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tpharness.facts import event_timestamp
 from tpharness.journal import Event
@@ -35,7 +35,7 @@ class TurnEvents:
         if self._lifecycle.step_is_new:
             self._lifecycle.ensure_response()
         name, data = source_event(chunk)
-        self._writer.add_event(Event(name=name, data=data, at=self._context.time, bound=True))
+        self._add_event(name, data, self._context.time, bound=True)
 
     def _steering(self, chunk: c.SteeringMessageChunk) -> None:
         prompt = steering_prompt(chunk)
@@ -55,17 +55,8 @@ class TurnEvents:
             return  # transient data is shown and not kept; a normative event is kept all the same
         self._lifecycle.ensure_turn()
         stated = event_timestamp(chunk.data) if chunk.name.startswith(NORMATIVE_PREFIX) else None
-        facts = self._context.facts
-        source, targets = facts.take("source_agent"), facts.take("target_agents")
-        self._writer.add_event(
-            Event(
-                name=chunk.name.removeprefix("data-") if chunk.name.startswith("data-meta:") else chunk.name,
-                data=chunk.data,
-                at=self._context.time_of(stated),
-                source_agent=source,
-                target_agents=tuple(targets) if isinstance(targets, list) else None,
-            )
-        )
+        name = chunk.name.removeprefix("data-") if chunk.name.startswith("data-meta:") else chunk.name
+        self._add_event(name, chunk.data, self._context.time_of(stated))
 
     def _metadata(self, chunk: c.MessageMetadataChunk) -> None:
         """Message metadata is the application's own; it is not part of the thread."""
@@ -75,7 +66,15 @@ class TurnEvents:
         self._context.report(v.UNKNOWN_TYPE, f"chunk of unknown type {chunk.type!r}")
         self._lifecycle.ensure_turn()
         data = {k: w for k, w in chunk.raw.items() if k != "type"}
-        self._writer.add_event(Event(name=chunk.type, data=data, at=self._context.time))
+        self._add_event(chunk.type, data, self._context.time)
+
+    def _add_event(self, name: str, data: Any, at: str, *, bound: bool = False) -> None:
+        """Record an event, with the agents that a carrier named for the next one."""
+        facts = self._context.facts
+        source, targets = facts.take("source_agent"), facts.take("target_agents")
+        agents = tuple(targets) if isinstance(targets, list) else None
+        event = Event(name=name, data=data, at=at, source_agent=source, target_agents=agents, bound=bound)
+        self._writer.add_event(event)
 
     HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {
         c.SourceUrlChunk: _source,

@@ -18,6 +18,7 @@ from tpharness.protocol.versions import ERROR_EVENT
 from tpharness.vsp import majors
 from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
+from tpharness.vsp.carrier import STANDING, facts_of
 from tpharness.vsp.context import StreamContext
 from tpharness.vsp.states import StreamState
 
@@ -56,7 +57,7 @@ class Lifecycle:
         context = self._context
         if self._writer.running:
             at = str(context.facts.take("interrupted_at") or at)
-            self._writer.interrupt_turn(reason or "network_failure", at)
+            self._interrupt(reason or "network_failure", at)
             context.open_parts.clear()
         elif self.state is StreamState.FINISHED:
             context.report(v.NO_DONE, "the stream ended after finish without [DONE]")
@@ -113,9 +114,10 @@ class Lifecycle:
     def apply_carrier(self, data: Any) -> None:
         """Take in the data of a carrier; one that names another agent ends the turn of the agent before it (R45)."""
         facts, writer = self._context.facts, self._writer
-        named = data.get("agent_id") if isinstance(data, Mapping) else None
+        fresh = facts_of(data)
+        named = fresh.get("agent_id")
         current = writer.agent_id if writer.running else facts.get("agent_id") or self._asked
-        handed_over = isinstance(named, str) and named != current
+        handed_over = named is not None and named != current
         if handed_over:
             if writer.running:
                 self.end_response()  # with the facts that were in force, without those of this carrier
@@ -133,6 +135,8 @@ class Lifecycle:
         started = facts.take("started_at")
         if started is not None:
             writer.start_time(started)
+        if writer.response_open and (model := {k: fresh[k] for k in STANDING if k in fresh}):
+            writer.set_facts(model)  # the end of a response may name the model that answered
         self._apply_response_facts()
 
     # ------------------------------------------------------------ stream ends
@@ -151,13 +155,14 @@ class Lifecycle:
         self.ensure_turn()
         self._judge_finish_reason(chunk.finish_reason)
         word = chunk.finish_reason or facts.take("finish_reason")
-        reason = interruption_reason(word or self._last_finish, error_seen=self._writer.interruption_held)
-        at = str(facts.take("completed_at") or self._context.time)
+        last = self._last_finish
+        reason = interruption_reason(word or last, error_seen=self._writer.interruption_held, last=last)
+        completed = facts.take("completed_at") or self._context.time
         self._writer.take_total_usage(normalize_usage(facts.take("usage")))
         if reason is None:
-            self._writer.complete_turn(at)
+            self._writer.complete_turn(str(completed))
         else:
-            self._writer.interrupt_turn(reason, at)
+            self._writer.interrupt_turn(reason, str(facts.take("interrupted_at") or completed))
         self._context.open_parts.clear()
         self.state = StreamState.FINISHED
 
@@ -176,7 +181,7 @@ class Lifecycle:
         context = self._context
         self.ensure_turn()
         reason = chunk.reason if chunk.reason in KNOWN_REASONS else "user_cancelled"
-        self._writer.interrupt_turn(str(reason), str(context.facts.take("interrupted_at") or context.time))
+        self._interrupt(str(reason), str(context.facts.take("interrupted_at") or context.time))
         context.open_parts.clear()
         self.state = StreamState.ABORTED
 
@@ -210,15 +215,20 @@ class Lifecycle:
     def _reset_step(self, chunk: c.ResetStepChunk) -> None:
         """R44: drop the parts of the response that is streaming."""
         del chunk
-        if self._step.answered or not self._step.announced:
-            self._context.report(v.RESET_TOO_LATE, "reset-step came after its response had finished")
-            return
         if self._writer.response_open:
             self._writer.reset_response()
+        elif self._step.answered or not self._step.announced:
+            self._context.report(v.RESET_TOO_LATE, "reset-step came after its response had finished")
+            return
         self._context.open_parts.clear()
         self.state = StreamState.BETWEEN
 
     # ----------------------------------------------------------------- inside
+
+    def _interrupt(self, reason: str, at: str) -> None:
+        # Usage of a response of which no part has come is that of the turn, which was paid for (R17).
+        self._writer.add_usage(normalize_usage(self._context.facts.take("usage")))
+        self._writer.interrupt_turn(reason, at)
 
     def _begin_turn(self) -> None:
         facts = self._context.facts

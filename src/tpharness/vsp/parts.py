@@ -25,7 +25,7 @@ def provider_facts(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     own = metadata.get("pydantic_ai")
     if isinstance(own, Mapping):
-        return {k: own[k] for k in ("id", "signature", "provider_name") if own.get(k) is not None}
+        return {k: own[k] for k in ("id", "signature", "provider_name") if isinstance(own.get(k), str)}
     name, values = next(iter(metadata.items()))
     facts: dict[str, Any] = {"provider_name": name}
     if isinstance(values, Mapping) and isinstance(values.get("signature"), str):
@@ -92,8 +92,8 @@ def steering_prompt(chunk: c.SteeringMessageChunk) -> dict[str, Any]:
     """Return the user prompt part of a steering message (R44): its text, or the list of its contents."""
     contents: list[Any] = []
     for part in chunk.parts:
-        if part.get("type") == "text":
-            contents.append(part.get("text", ""))
+        if part.get("type") == "text" and isinstance(part.get("text"), str):
+            contents.append(part["text"])
         elif part.get("type") == "file" and isinstance(part.get("url"), str) and part["url"]:
             file = c.FileChunk(
                 url=part["url"],

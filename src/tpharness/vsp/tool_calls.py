@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from tpharness.journal import OpenPart
 from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.carrier import apply_carried_return
@@ -37,7 +38,7 @@ class ToolCalls:
 
         Approvals are not: a call that waits for one waits beyond the end of its stream (R30).
         """
-        self._provider_calls: dict[str, Mapping[str, Any]] = {}
+        self._provider_calls: dict[str, OpenPart] = {}
         self._provider_answers: set[str] = set()
         self._input_errors: set[str] = set()
         self._ignored_calls: set[str] = set()
@@ -50,12 +51,13 @@ class ToolCalls:
 
     def _input_start(self, chunk: c.ToolInputStartChunk) -> None:
         call_id = chunk.tool_call_id
-        if call_id in self._inputs or self._awaits_output(call_id):
+        if call_id in self._inputs or self._awaits_output(call_id) or self._provider_runs(call_id):
             self._context.report(
                 v.DUPLICATE_START, f"tool-input-start for {call_id!r}, which is waiting for its output"
             )
             self._ignored_calls.add(call_id)
             return
+        self._ignored_calls.discard(call_id)
         self._lifecycle.ensure_response()
         kind = "builtin-tool-call" if chunk.provider_executed else "tool-call"
         self._inputs[call_id] = self._writer.open_part(kind, call_fields(chunk), "args")
@@ -78,6 +80,7 @@ class ToolCalls:
         if chunk.tool_call_id in self._provider_calls:
             self._add_provider_output(chunk.tool_call_id, chunk.error_text)
         else:
+            self._lifecycle.ensure_turn()  # the call may wait since an earlier turn, and a stream begin with this
             self._add_return(chunk.tool_call_id, "validation_error", chunk.error_text)
 
     def _complete_call(self, chunk: c.ToolInputAvailableChunk | c.ToolInputErrorChunk) -> bool:
@@ -88,13 +91,13 @@ class ToolCalls:
             return False
         part = self._inputs.pop(call_id, None)
         if part is None:
-            if call_id in self._ignored_calls:
-                self._ignored_calls.discard(call_id)
-                return False
-            if self._awaits_output(call_id):
-                if isinstance(chunk, c.ToolInputErrorChunk):
+            provider_runs = self._provider_runs(call_id)
+            if provider_runs or self._awaits_output(call_id):
+                if isinstance(chunk, c.ToolInputErrorChunk) and call_id not in self._input_errors:
                     return True  # complete before, refused now
-                if self._writer.in_open_response(call_id):
+                if call_id in self._ignored_calls:
+                    self._ignored_calls.discard(call_id)  # the end of the input whose start was refused
+                elif provider_runs or self._writer.in_open_response(call_id):
                     self._context.report(v.DUPLICATE_START, f"{c.type_of(chunk)} for {call_id!r}, which is complete")
                 return False  # a call of an earlier response, sent again (R31)
             self._lifecycle.ensure_response()
@@ -102,7 +105,7 @@ class ToolCalls:
         self._forget(call_id)
         if chunk.provider_executed or part.kind == "builtin-tool-call":
             part.kind = "builtin-tool-call"
-            self._provider_calls[call_id] = part.fields
+            self._provider_calls[call_id] = part
         self._writer.close_part(part, **call_fields(chunk), args=chunk.input)
         part.fields.setdefault("args", None)
         return True
@@ -116,6 +119,7 @@ class ToolCalls:
             if asked_for == call_id:
                 self._approvals[approval] = None
         self._input_errors.discard(call_id)
+        self._ignored_calls.discard(call_id)
 
     # --------------------------------------------------------------- approvals
 
@@ -166,6 +170,13 @@ class ToolCalls:
     def _awaits_output(self, call_id: str) -> bool:
         return self._writer.call_key(call_id) is not None and not self._writer.has_return(call_id)
 
+    def _provider_runs(self, call_id: str) -> bool:
+        """Whether the provider's call of this id is in the response that streams, without output or refused (R42)."""
+        part = self._provider_calls.get(call_id)
+        if part is None or (call_id in self._provider_answers and call_id not in self._input_errors):
+            return False
+        return self._writer.is_streaming(part)
+
     def _is_complete(self, call_id: str, chunk: c.Chunk) -> bool:
         """Whether the call was made and its input is complete; a violation is reported if not."""
         if call_id in self._inputs:
@@ -199,17 +210,17 @@ class ToolCalls:
 
     def _add_provider_output(self, call_id: str, content: Any) -> None:
         """R42: what a provider executed itself is part of its response, and ends nothing."""
-        if not self._writer.response_open:
+        call = self._provider_calls[call_id]
+        if not self._writer.is_streaming(call):
             self._context.report(v.LATE_PROVIDER_OUTPUT, f"output of {call_id!r} came after its response had finished")
             return
         if call_id in self._provider_answers:
             self._context.report(v.SECOND_OUTPUT, f"a second output of the provider's call {call_id!r}")  # R14
             return
         self._provider_answers.add(call_id)
-        call = self._provider_calls[call_id]
-        fields = {"tool_name": call.get("tool_name", ""), "tool_call_id": call_id, "content": content}
-        if "provider_name" in call:
-            fields["provider_name"] = call["provider_name"]
+        fields = {"tool_name": call.fields.get("tool_name", ""), "tool_call_id": call_id, "content": content}
+        if "provider_name" in call.fields:
+            fields["provider_name"] = call.fields["provider_name"]
         self._writer.add_part("builtin-tool-return", fields)
 
     HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {

@@ -69,7 +69,8 @@ export function entriesOf({ parts, from, before, asked, at, finished, error }) {
       const content = prompt(part);
       if (content.length === 0 && content !== "") continue; // R52
       close();
-      if (JSON.stringify([content]) === asked && entries.every((entry) => entry.kind === "event")) continue; // R9
+      const silent = (entry) => entry.kind === "event" || entry.parts.length === 0;
+      if (JSON.stringify([content]) === asked && entries.every(silent)) continue; // R9
       entries.push({ kind: "returns", at, parts: [{ part_kind: "user-prompt", content }] }); // R44
     } else if (part.type === "source-url" || part.type === "source-document") {
       if (inStep) open();
@@ -147,7 +148,7 @@ function prompt(part) {
 function fileOf(part) {
   const { id, identifier: named } = part.providerMetadata?.pydantic_ai ?? {};
   const own = id ? { id } : {};
-  const match = /^data:[^,]*;base64,(.*)$/s.exec(part.url);
+  const match = /^data:[^,]*;base64,([A-Za-z0-9+/_-]*={0,2})$/.exec(part.url); // of anything else the address is kept (R49)
   if (match) {
     const identifier = named ?? createHash("sha1").update(Buffer.from(match[1], "base64")).digest("hex").slice(0, 6);
     return { content: { kind: "binary", data: match[1], media_type: part.mediaType, identifier }, ...own };
