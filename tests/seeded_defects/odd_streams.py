@@ -20,6 +20,7 @@ from tpharness.vsp.chunks import chunk_from_object
 from tpharness.vsp.events import TurnEvents
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.vsp.sse import SseParser
 from tpharness.vsp.tool_calls import ToolCalls
 
 __all__ = ["DEFECTS"]
@@ -279,6 +280,16 @@ def thinking_is_reasoning(chunk):
     return c.UnknownChunk(type=chunk.type.replace("thinking", "reasoning", 1), raw=chunk.raw)
 
 
+def every_line_feed_after_crlf(was):
+    def feed(self, data, frames, *, bare):
+        between = self._skip_lf and data == b"\n"
+        was(self, data, frames, bare=bare)
+        if between:
+            self._skip_lf, self._idle = True, False
+
+    return feed
+
+
 def filter_told_by_the_run(was):
     return lambda word, *, error_seen, **_: was(word, error_seen=error_seen)
 
@@ -535,6 +546,13 @@ DEFECTS = (
         "The type of an unknown chunk has reasoning in the place of thinking.",
         "stream.unknown-chunk R7",
         read_again(thinking_is_reasoning),
+    ),
+    defect(
+        "line-feeds-in-reads-of-their-own-skipped",
+        "client",
+        "After a read that ends with a carriage return, the line feeds that come one by one are skipped.",
+        "sse.line-ends sync.chunking",
+        wrap(SseParser, "_feed", every_line_feed_after_crlf),
     ),
     defect(
         "filter-told-by-the-run-alone",

@@ -77,6 +77,18 @@ def test_the_goldens_are_what_the_answers_say() -> None:
     assert [m["message_type"] for m in turn("recorded/ai-sdk/reset-step")["messages"]] == ["system", "response"]
     assert [m["message_type"] for m in turn("carriers/odd-carriers")["messages"]] == ["response"]
     assert turn("carriers/not-recorded")["agent_id"] == "other"
+    assert turn("stream/nothing-before-the-start")["started_at"] == "2025-01-20T10:00:02Z"
+    assert turn("events/time-of-its-own")["messages"][1]["timestamp"] == "2025-01-20T10:00:30Z"
+    assert [m["message_type"] for m in turn("events/source-that-opens-its-step")["messages"]] == ["response", "system"]
+    executed = [p["part_kind"] for p in turn("stream/provider-executed-said-late")["messages"][0]["parts"]]
+    assert executed == ["builtin-tool-call", "builtin-tool-return"] * 2
+    reset = [[p["part_kind"] for p in m["parts"]] for m in turn("stream/reset-keeps-earlier-returns")["messages"]]
+    assert reset == [["tool-call"], ["tool-return"], ["text"]]
+    assert [m["parts"][0]["content"] for m in turn("stream/reset-takes-all-of-its-response")["messages"]] == ["Again"]
+    steering = [m["message_type"] for m in turn("threads/steering-ends-its-response")["messages"]]
+    assert steering == ["response", "request", "response"]
+    repeated = [m["message_type"] for m in turn("threads/prompt-repeated-in-an-answer")["messages"]]
+    assert repeated == ["system", "response"]
     assert turn("carriers/agent-changes-at-its-own-time")["completed_at"] == "2025-01-20T10:00:04Z"
 
 

@@ -57,7 +57,6 @@ class ToolCalls:
             )
             self._ignored_calls.add(call_id)
             return
-        self._ignored_calls.discard(call_id)
         self._lifecycle.ensure_response()
         kind = "builtin-tool-call" if chunk.provider_executed else "tool-call"
         self._inputs[call_id] = self._writer.open_part(kind, call_fields(chunk), "args")
