@@ -421,6 +421,7 @@ type run struct {
 	response  *response // the last one that has begun
 	responses int
 	calls     map[string]*call
+	waiting   map[string]*call
 	model     Text
 	provider  Text
 	usage     map[string]int64
@@ -494,6 +495,7 @@ func (r *run) play(turn givenTurn) {
 // interrupt ends the turn; the first interruption stands, and an error is one (R26).
 func (r *run) interrupt(reason string) {
 	if r.failed {
+		r.thread.pending = r.waiting
 		r.thread.keep(r.broken)
 		return
 	}
@@ -1516,6 +1518,11 @@ func (r *run) fail(text raw) {
 	}})
 	if !r.failed {
 		r.failed, r.broken = true, r.turn("error")
+		r.waiting = map[string]*call{} // as they are now: a return that comes after the error answers nothing
+		for id, c := range r.thread.pending {
+			held := *c
+			r.waiting[id] = &held
+		}
 	}
 }
 

@@ -271,7 +271,10 @@ class Thread {
   /** R27: the turn stands as it is now, unless it finishes all the same. */
   addError(text, at) {
     this.addEvent("data-tp-error", { error: text }, at);
-    this.turn.error ??= { ...structuredClone(this.turn), end: at, reason: "error" };
+    if (this.turn.error) return;
+    // returns that come after it answer nothing, unless the turn finishes all the same
+    this.callsAtError = new Map([...this.calls].map(([id, call]) => [id, { ...call }]));
+    this.turn.error = { ...structuredClone(this.turn), end: at, reason: "error" };
   }
 
   complete(at) {
@@ -283,8 +286,10 @@ class Thread {
   interrupt(reason, at) {
     const turn = this.turn;
     if (turn.end != null) return;
-    if (turn.error) this.turns[this.turns.length - 1] = turn.error;
-    else Object.assign(turn, { end: at, reason: reason === "incomplete_stream" ? "network_failure" : reason });
+    if (turn.error) {
+      this.turns[this.turns.length - 1] = turn.error;
+      this.calls = this.callsAtError;
+    } else Object.assign(turn, { end: at, reason: reason === "incomplete_stream" ? "network_failure" : reason });
     this.response = null;
     const mine = new Set(turn.items.filter((item) => item.is === "response").map((item) => item.order));
     this.forgetCalls((call) => mine.has(call.response.order));

@@ -142,6 +142,7 @@ class Thread:
         self.header = header
         self.turns: list[Json | Turn] = []  # a user turn is the document that it is
         self.calls: dict[str, Call] = {}
+        self.calls_at_error: dict[str, Call] = {}  # which returns that came after it have not answered
         self.response: Response | None = None
         self._order = 0
 
@@ -258,6 +259,7 @@ class Thread:
         """R27: the turn stands as it is now, unless it finishes all the same."""
         self.add_event("data-tp-error", {"error": text}, at)
         if self.turn.error is None:
+            self.calls_at_error = {name: copy.copy(call) for name, call in self.calls.items()}
             self.turn.error = copy.deepcopy(self.turn)
             self.turn.error.end, self.turn.error.reason = at, "error"
 
@@ -272,7 +274,7 @@ class Thread:
         if turn.end is not None:
             return
         if turn.error is not None:
-            self.turns[-1] = turn.error
+            self.turns[-1], self.calls = turn.error, self.calls_at_error
         else:
             turn.end, turn.reason = at, "network_failure" if reason == "incomplete_stream" else reason
         self.response = None

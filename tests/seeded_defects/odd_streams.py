@@ -7,13 +7,13 @@ from __future__ import annotations
 import json
 
 from msgspec.structs import replace
-from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_wire, put, together, wrap
+from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_wire, put, server_writer, together, wrap
 
 from tpharness.dialects import thread
 from tpharness.journal import JournalWriter, Return, UserTurn
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import carrier, content, events, lifecycle, parts
+from tpharness.vsp import carrier, content, events, lifecycle, parts, tool_calls
 from tpharness.vsp import records as c
 from tpharness.vsp.carrier import CARRIER, STANDING, CarriedFacts
 from tpharness.vsp.chunks import chunk_from_object
@@ -59,6 +59,18 @@ class FirstRunAlone(JournalWriter):
     def add_prompt(self, parts, at):
         self._said = self._said or not isinstance(list(self._turns)[-1], UserTurn)
         super().add_prompt(parts, at)
+
+
+class AnswersForGood(JournalWriter):
+    """A return that came after an error stays the answer of its call, although it is not in the thread."""
+
+    def interrupt_turn(self, reason, at):
+        self._calls_held = (self._calls, self._answered, self._open_keys)
+        super().interrupt_turn(reason, at)
+
+
+def provider_of_its_own_flag(was):
+    return lambda chunk, **_: was(chunk, provider_executed=bool(chunk.provider_executed))
 
 
 def reset_in_a_step(was):
@@ -525,6 +537,20 @@ DEFECTS = (
         "A call whose start does not say that the provider executes it waits for its tool.",
         "tool.provider-executed R42",
         wrap(ToolCalls, "_complete_call", said_by_the_start_alone),
+    ),
+    defect(
+        "provider-named-beside-its-flag-alone",
+        "client",
+        "The provider of a call is not read from its input, where only its start says that the provider executes it.",
+        "tool.provider-executed R42",
+        wrap(tool_calls, "call_fields", provider_of_its_own_flag),
+    ),
+    defect(
+        "answers-after-an-error-for-good",
+        "both",
+        "A call whose return came after the error that ended its run cannot be answered any more.",
+        "tool.later-turn-answers R27 R30",
+        together(client_writer(AnswersForGood), server_writer(AnswersForGood)),
     ),
     defect(
         "optional-fields-in-any-form",

@@ -109,6 +109,8 @@ class JournalWriter:
         Its calls without a return are forgotten (R21, R30): a later turn cannot answer them and may reuse their ids.
         """
         self._need_turn()
+        if self._held is not None:  # R27: what came after the error does not count, so its returns answered nothing
+            self._calls, self._answered, self._open_keys = self._calls_held
         self._calls = {call_id: key for call_id, key in self._calls.items() if key not in self._open_keys}
         self._close(Interrupted(reason=recorded_reason(reason), at=at))
 
@@ -116,6 +118,7 @@ class JournalWriter:
         """Remember the turn as interrupted here, in case it does not complete after all (R27)."""
         self._need_turn()
         if self._held is None:
+            self._calls_held = (dict(self._calls), set(self._answered), set(self._open_keys))
             self._held = replace(self._turn(partial=True), end=Interrupted(reason=reason, at=at))
             self.version += 1
 

@@ -34,11 +34,11 @@ def provider_facts(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def call_fields(
-    chunk: c.ToolInputStartChunk | c.ToolInputAvailableChunk | c.ToolInputErrorChunk,
+    chunk: c.ToolInputStartChunk | c.ToolInputAvailableChunk | c.ToolInputErrorChunk, *, provider_executed: bool
 ) -> dict[str, Any]:
-    """Return the fields of a call but for its arguments."""
+    """Return the fields of a call but for its arguments; one that the provider executes names it."""
     fields: dict[str, Any] = {"tool_name": chunk.tool_name, "tool_call_id": chunk.tool_call_id}
-    if chunk.provider_executed and "provider_name" in (facts := provider_facts(chunk.provider_metadata)):
+    if provider_executed and "provider_name" in (facts := provider_facts(chunk.provider_metadata)):
         fields["provider_name"] = facts["provider_name"]
     return fields
 

@@ -58,8 +58,10 @@ class ToolCalls:
             self._ignored_calls.add(call_id)
             return
         self._lifecycle.ensure_response()
-        kind = "builtin-tool-call" if chunk.provider_executed else "tool-call"
-        self._inputs[call_id] = self._writer.open_part(kind, call_fields(chunk), "args")
+        provider_executed = bool(chunk.provider_executed)
+        kind = "builtin-tool-call" if provider_executed else "tool-call"
+        fields = call_fields(chunk, provider_executed=provider_executed)
+        self._inputs[call_id] = self._writer.open_part(kind, fields, "args")
 
     def _input_delta(self, chunk: c.ToolInputDeltaChunk) -> None:
         part = self._inputs.get(chunk.tool_call_id)
@@ -102,10 +104,12 @@ class ToolCalls:
             self._lifecycle.ensure_response()
             part = self._writer.open_part("tool-call", {}, "args")
         self._forget(call_id)
-        if chunk.provider_executed or part.kind == "builtin-tool-call":
+        provider_executed = chunk.provider_executed or part.kind == "builtin-tool-call"
+        if provider_executed:
             part.kind = "builtin-tool-call"
             self._provider_calls[call_id] = part
-        self._writer.close_part(part, **call_fields(chunk), args=chunk.input)
+        fields = call_fields(chunk, provider_executed=provider_executed)
+        self._writer.close_part(part, **fields, args=chunk.input)
         part.fields.setdefault("args", None)
         return True
 
