@@ -60,6 +60,7 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
         ("user-turn-lost", "user-turn-doubled", "user-turn-misplaced", "answer-misplaced"),
         "lost, doubled or moved a message of the user, or put an answer behind a later one",
     ),
+    "old branch": (("replaced-told",), "told the model what its user had replaced by an edit, or by another answer"),
     "lost": (("cycle-lost", "answer-lost"), "lost a call with its result, or an answer, that was complete"),
     "swapped": (("result-misplaced",), "told the model the result of one call as that of another"),
     "effect": (

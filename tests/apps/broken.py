@@ -40,6 +40,7 @@ def broken(check: str, defect: Defect | None, *codes: str, **config: Any) -> Bro
 
 
 COUNTED = {"effects": "counted"}
+BRANCHING = {"regenerate": True, "edit": True}
 VIEWED = {"thread": THREAD}
 ROWS = [
     broken("alive", Defect.BRICKS, "chat-bricked"),
@@ -59,6 +60,11 @@ ROWS = [
     broken("user-turns", Defect.DOUBLES_TURN, "user-turn-doubled"),
     broken("user-turns", Defect.SORTS_TURNS, "user-turn-misplaced"),
     broken("user-turns", Defect.ANSWERS_LATE, "answer-misplaced"),
+    broken("branches", Defect.KEEPS_BRANCH, "replaced-told", **BRANCHING),
+    replace(
+        broken("branches", Defect.KEEPS_OLD_ANSWER, "replaced-told", **BRANCHING),
+        besides=frozenset({"chat-same-role-twice"}),  # the two answers follow each other
+    ),
     broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"),
     broken("cycles-kept", Defect.SWAPS_RESULTS, "result-misplaced"),
     broken("cycles-kept", Defect.MIXES_RESULTS, "result-misplaced"),
@@ -80,6 +86,7 @@ ROWS = [
     broken("stops-or-goes-on", Defect.IGNORES_STOP, "stop-ignored", stop=STOP),
     broken("stops-or-goes-on", Defect.REFUSES_STOP, "stop-refused", stop=STOP),
     broken("same-view", Defect.HIDES_HALF_TEXT, "view-differs", **VIEWED),
+    broken("same-view", Defect.SHOWS_OLD_BRANCH, "view-differs", **VIEWED, **BRANCHING),
     broken("same-view", Defect.ANSWERS_NO_VIEW, "view-unreadable", **VIEWED),
     broken("asked-once", Defect.ASKS_TWICE, "model-asked-twice"),
 ]

@@ -64,6 +64,9 @@ class Defect(StrEnum):
     DOUBLES_TURN = "the user's message is stored once more after an interruption"
     SORTS_TURNS = "the user's messages are sent to the model with the newest first"
     ANSWERS_LATE = "half an answer is told behind the next message of the user"
+    KEEPS_BRANCH = "an edited message is stored behind the old ones"
+    KEEPS_OLD_ANSWER = "another answer is asked for with the old one in the history"
+    SHOWS_OLD_BRANCH = "the view after a reload has what the user has replaced"
     FORGETS_CYCLE = "an interruption in the answer takes back the call before it"
     FORGETS_ANSWER = "an answer is not stored"
     FORGETS_WORDS = "the words of an answer that calls a tool are not told"
@@ -99,6 +102,8 @@ class Stored:
     half: set[int] = field(default_factory=set)
     run: asyncio.Task[None] | None = None
     waiting: list[tuple[Json, Json]] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    replaced: list[Json] = field(default_factory=list)
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -183,7 +188,7 @@ class ChatApp:
             for _, answer in chat.waiting:
                 answer["content"] = NOT_APPROVED
             chat.waiting = []
-            chat.messages.append({"role": "user", "content": "".join(p["text"] for p in parts if p["type"] == "text")})
+            self._store_message(chat, body)
         response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache"})
         await response.prepare(request)
         chat.run = asyncio.create_task(self._run(chat, self.writer(chat, body, response), approvals))
@@ -194,6 +199,22 @@ class ChatApp:
                 return response  # stopped by the button
             raise
         return response
+
+    def _store_message(self, chat: Stored, body: Json) -> None:
+        """Store a message of the user; one that is there already stays, or is edited, and what came after it goes."""
+        message = body["message"]
+        place = chat.places.get(message["id"])
+        if place is not None:
+            again = body["trigger"] == "regenerate-message"
+            if not self._has(Defect.KEEPS_OLD_ANSWER if again else Defect.KEEPS_BRANCH):
+                chat.replaced += chat.messages[place + again :]
+                del chat.messages[place + again :]
+                chat.half = {index for index in chat.half if index < place}
+            if again:
+                return
+        chat.places[message["id"]] = len(chat.messages)
+        text = "".join(part["text"] for part in message["parts"] if part["type"] == "text")
+        chat.messages.append({"role": "user", "content": text})
 
     async def stop(self, request: web.Request) -> web.Response:
         """The stop button, which takes no fields, as CopilotKit's does not."""
@@ -211,6 +232,8 @@ class ChatApp:
         chat = self.chats.get(request.match_info["id"], Stored())
         hidden = chat.half if self._has(Defect.HIDES_HALF_TEXT) else set()
         shown = [message for index, message in enumerate(chat.messages) if index not in hidden]
+        if self._has(Defect.SHOWS_OLD_BRANCH):
+            shown = [*chat.replaced, *shown]
         return web.json_response({"messages": ui_messages(shown)})
 
     # ------------------------------------------------------------------------------------------------ the run

@@ -18,9 +18,10 @@ from tpharness.run import Result, ResultReady, RunEvent
 STOP, THREAD = "POST /api/chat/{id}/stop", "GET /api/chat/{id}"
 NOT_ASKED_FOR = {
     *("approval/denied", "approval/never-answered", "approval/one-of-two"),
-    *("regenerate/in-text", "uncut/thinking", "user-leaves/in-thinking"),
+    *("regenerate/in-text", "regenerate/whole-answer", "edit/in-text", "edit/first-message", "edit/last-message"),
+    *("uncut/thinking", "user-leaves/in-thinking"),
 }
-"""Cases of approvals, of a button for another answer and of thoughts, which most applications of the tests lack."""
+"""Cases of approvals, of buttons for another answer and an edit, and of thoughts, which most applications here lack."""
 
 
 def play(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **config: Any) -> list[Result]:

@@ -30,6 +30,8 @@ TELLING = (
     "model-drops/in-text",
     "stop-button/while-tool-runs",
     "approval/denied",
+    "regenerate/whole-answer",
+    "edit/last-message",
 )
 """A few cases in which each of the broken applications is found."""
 CHECK_OF = {kind.code: check.name for check in APP_CHECKS for kind in check.kinds}

@@ -207,26 +207,62 @@ def test_the_new_cases_pass_on_the_safe_application(tmp_path: Path) -> None:
     assert {result.id: result.outcome for result in results} == dict.fromkeys(ids, Outcome.PASSED)
 
 
-class Regenerates(ChatApp):
-    """Takes back what came after the last message of the user, as its page has done; or stores the message again."""
+class StoresAgain(ChatApp):
+    """Does not look at the trigger: the message is stored once more behind its answer."""
 
-    stores_again = False
-
-    async def _answer(self, chat: Stored, body: Json, request: web.Request) -> web.StreamResponse:
-        if body["trigger"] == "regenerate-message" and not self.stores_again:
-            del chat.messages[max(index for index, one in enumerate(chat.messages) if one["role"] == "user") :]
-        return await super()._answer(chat, body, request)
+    def _store_message(self, chat: Stored, body: Json) -> None:
+        chat.places.clear()
+        super()._store_message(chat, body)
 
 
-def test_another_answer_is_to_the_same_message() -> None:
-    """A server that keeps the history has to look at the trigger. Without the button the case is not applicable."""
-    for again, wanted in ((False, set()), (True, {"user-turn-doubled"})):
-        app = Regenerates()
-        app.stores_again = again
-        (result,) = play(app, "regenerate", regenerate=True)
-        assert codes_of([result]) == wanted
-    (result,) = play(Regenerates(), "regenerate")
-    assert (result.outcome, "regenerate = true" in result.reason) == (Outcome.NOT_APPLICABLE, True)
+class KeepsCalls(ChatApp):
+    """Takes back only the words of the last answer, and keeps the calls before them with their results."""
+
+    def _store_message(self, chat: Stored, body: Json) -> None:
+        kept: list[Json] = []
+        if body["trigger"] == "regenerate-message":
+            after = chat.messages[chat.places[body["message"]["id"]] + 1 :]
+            kept = [message for message in after if message["role"] == "tool" or message.get("tool_calls")]
+        super()._store_message(chat, body)
+        chat.messages += kept
+
+
+class ForgetsAll(ChatApp):
+    """Takes back the whole chat where a message is edited."""
+
+    def _store_message(self, chat: Stored, body: Json) -> None:
+        if chat.places.get(body["message"]["id"]) is not None and body["trigger"] != "regenerate-message":
+            chat.messages.clear()
+        super()._store_message(chat, body)
+
+
+class KeepsOldMessage(ChatApp):
+    """Takes back what came after an edited message, and keeps the old words in front of the new ones."""
+
+    def _store_message(self, chat: Stored, body: Json) -> None:
+        place = chat.places.pop(body["message"]["id"], None)
+        if place is not None:
+            del chat.messages[place + 1 :]
+        super()._store_message(chat, body)
+
+
+def test_what_the_user_replaces_is_gone_and_nothing_else() -> None:
+    """By another answer or by an edit; a server that keeps the history has to look at trigger and `messageId`."""
+    apps = {
+        ChatApp: (set(), set()),
+        KeepsCalls: (set(), set()),
+        StoresAgain: ({"user-turn-doubled", "replaced-told"}, {"replaced-told"}),
+        ForgetsAll: (set(), {"user-turn-lost", "cycle-lost", "answer-lost"}),
+        KeepsOldMessage: ({"user-turn-doubled"}, {"replaced-told"}),
+    }
+    for kind, wanted in apps.items():
+        for theme, expected in zip(("regenerate", "edit"), wanted, strict=True):
+            results = play(kind(), theme, regenerate=True, edit=True)
+            assert codes_of(results) == expected, (kind, theme)
+            assert Outcome.NOT_APPLICABLE not in {result.outcome for result in results}
+    for theme in ("regenerate", "edit"):
+        for result in play(ChatApp(), theme):
+            assert (result.outcome, f"{theme} = true" in result.reason) == (Outcome.NOT_APPLICABLE, True)
 
 
 def test_a_character_that_the_model_sends_in_two_halves_may_be_told_as_one() -> None:

@@ -79,7 +79,7 @@ def test_nothing_was_said_before_the_first_answer() -> None:
     assert unsaid("", []) == ""
 
 
-@pytest.mark.parametrize("check", sorted(set(CHECKS) - {"answered", "same-view", "stops-or-goes-on"}))
+@pytest.mark.parametrize("check", sorted(set(CHECKS) - {"answered", "branches", "same-view", "stops-or-goes-on"}))
 def test_a_history_that_is_kept_whole_is_fine(check: str) -> None:
     """No check finds anything."""
     assert found(check, evidence(*WHOLE)) == []

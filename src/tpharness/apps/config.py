@@ -50,8 +50,9 @@ class AppConfig:
     `history` names the request profile, `client` the real client that posts, None for our own. `on_disconnect` is what
     the application means to do when its client leaves, None if nothing is declared. `stop`, `thread` and `resume` are
     routes such as `POST /api/chat/{id}/stop`; `stop_body` is the JSON object that the stop button posts. `regenerate`
-    says whether the page has a button for another answer, which posts as `regenerate()` of `useChat` does. `allow` are
-    the tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
+    says whether the page has a button for another answer, which posts as `regenerate()` of `useChat` does; `edit`
+    whether a message can be edited there, which posts as `sendMessage()` does with the id of a message. `allow` are the
+    tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
     `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
     every post. `concurrency` is how many cases run at once. Seconds: `ready` until it listens, `answer` for one answer,
     `stop_within` until a run that is to stop has stopped, `quiet` without a chunk until the client's stream counts as
@@ -69,6 +70,7 @@ class AppConfig:
     thread: str | None = None
     resume: str | None = None
     regenerate: bool = False
+    edit: bool = False
     allow: tuple[str, ...] = ()
     args: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     effects: str | None = None
@@ -138,6 +140,7 @@ _TABLE = {f.name: f for f in fields(AppConfig) if f.name not in ("name", "allow"
 _KEYS = (*_TABLE, "tools")
 _TEXT = ((str,), "a string")
 _OBJECT = ((dict,), "a table")
+_SWITCH = ((bool,), "true or false")
 _COUNT = ((int,), "a whole number")
 _NUMBER = ((int, float), "a number")
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -149,7 +152,8 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "stop_body": _OBJECT,
     "thread": _TEXT,
     "resume": _TEXT,
-    "regenerate": ((bool,), "true or false"),
+    "regenerate": _SWITCH,
+    "edit": _SWITCH,
     "effects": _TEXT,
     "headers": _OBJECT,
     "body": _OBJECT,

@@ -305,6 +305,7 @@ def _unmet(case: AppCase, stage: _Stage) -> str:
         Need.THREAD: config.thread is not None,
         Need.RESUME: config.resume is not None,
         Need.REGENERATE: config.regenerate,
+        Need.EDIT: config.edit,
         Need.THOUGHTS: stage.player.wants_thoughts,
         Need.SERVER_HISTORY: not stage.player.keeps_history,
     }

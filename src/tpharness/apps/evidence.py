@@ -284,6 +284,34 @@ class AppEvidence:
         return None
 
     @property
+    def followings(self) -> Sequence[tuple[TurnSeen, Asked]]:
+        """Where it is looked for what was kept: `following`; in a chat that branches, the first request of each turn.
+
+        A later turn has to know what came before a branch, too.
+        """
+        first = self.following
+        if first is None or not any(map(self.replaced, self.turns)):
+            return [] if first is None else [first]
+        return [(turn, turn.asked[0]) for turn in self.later_turns if turn.asked]
+
+    def branch(self, turn: TurnSeen) -> Sequence[TurnSeen]:
+        """Return the turns that make the chat up to one of them, without those that the user has replaced."""
+        kept: list[TurnSeen] = []
+        for one in self.turns[: turn.number]:
+            for planned in self.case.turns[one.number - 1 : one.number]:
+                if planned.edits is not None:
+                    kept = [other for other in kept if other.number < planned.edits]
+                elif planned.again:
+                    kept = kept[:-1]
+            kept.append(one)
+        return kept
+
+    def replaced(self, turn: TurnSeen) -> Sequence[TurnSeen]:
+        """Return the turns that the user had replaced when one was over: edited, or answered anew."""
+        kept = {one.number for one in self.branch(turn)}
+        return [one for one in self.turns[: turn.number] if one.number not in kept]
+
+    @property
     def later_turns(self) -> Sequence[TurnSeen]:
         """The turns after the first."""
         return self.turns[1:]

@@ -126,7 +126,7 @@ class Player:
         stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())), user_text=words)
         if stage.tools is not None and (turn.last_first or (turn.cut is not None and turn.cut.in_tool)):
             stage.tools.hold(before_effect=turn.cut is not None and turn.cut.before_effect)
-        reply = stage.client.regenerate() if turn.again else stage.client.submit(words)
+        reply = _post(stage.client, turn, words)
         later_words = _words(stage.case, index + 1) if later else ""
         cut, reply = await self._cut(stage, turn, reply, later_words)
         if stage.tools is not None:
@@ -381,6 +381,13 @@ class Player:
         """Whether the application has asked the model again since, and not the same again."""
         last = stage.conversation.exchanges[-1]
         return last is not exchange and last.history != exchange.history
+
+
+def _post(client: Client, turn: Turn, words: str) -> Reply:
+    """Post what a turn begins with."""
+    if turn.edits is not None:
+        return client.edit(turn.edits, words)
+    return client.regenerate() if turn.again else client.submit(words)
 
 
 def _words(case: AppCase, index: int) -> str:

@@ -137,6 +137,22 @@ async def regenerates_first(client: Client, _: Application) -> None:
     await write(client, "two")
 
 
+async def edits(client: Client, _: Application) -> None:
+    """The first of two messages, when both are answered; then another message."""
+    await write(client, "one", "two")
+    await ended(client.edit(1, "uno"))
+    await client.screen()
+    await write(client, "three")
+
+
+async def edits_what_was_cut(client: Client, app: Application) -> None:
+    """The user leaves, and writes the message anew."""
+    await leave_after(client, app, "one", 4)
+    await ended(client.edit(1, "uno"))
+    await client.screen()
+    await write(client, "two")
+
+
 async def resumes(client: Client, _: Application) -> None:
     """The page takes up what it finds; then two messages."""
     await ended(client.resume())
@@ -268,6 +284,10 @@ SCENES: dict[str, Scene] = {
     ),
     "regenerates after a failure": Scene(answers=[["500"], AGAIN, NAMELESS], script=regenerates),
     "regenerates after a reload": Scene(answers=[AGAIN, NAMELESS], script=regenerates_first, held=HELD),
+    "edits the first message": Scene(answers=[WHOLE, AGAIN, NAMELESS, NAMELESS], script=edits),
+    "edits what was cut": Scene(
+        answers=[[*begins("m1"), *says("Hel", ends=False), "hold"], AGAIN, NAMELESS], script=edits_what_was_cut
+    ),
     "writes while it answers": Scene(
         answers=[
             [*begins("m1"), *says("One", ends=False), "pause", {"type": "text-end", "id": "t"}, *END],
@@ -350,6 +370,7 @@ IN_A_BROWSER = (
     "the connection breaks",
     "the client closes the connection at an error",
     "regenerates what was cut",
+    "edits the first message",
     "writes while a tool runs",
     "two approvals",
     "takes up an answer without a name",

@@ -39,6 +39,7 @@ class Need(StrEnum):
     RESUME = "the application has no address to resume a stream (resume in tpharness.toml)"
     SERVER_HISTORY = "the client keeps the history, so that a second tab has a history of its own"
     REGENERATE = "its page has no button for another answer (regenerate = true in tpharness.toml)"
+    EDIT = "its page cannot edit a message (edit = true in tpharness.toml)"
     THOUGHTS = "the application does not ask its model to think, or its API shows no thoughts"
     APPROVAL = "the application asks for no approval of the tools that may be called"
 
@@ -72,7 +73,8 @@ class Turn:
 
     `approve` are the answers to requests for approval in order, the last one for all further; None leaves them open.
     `last_first` lets the tools of the ledger end in the opposite order of their starts. With `again` the user writes
-    nothing, and asks for another answer to the message of the turn before, whose `says` this one has, too.
+    nothing, and asks for another answer to the message of the turn before, whose `says` this one has, too. With `edits`
+    the user writes in place of the message of that turn, counted from 1, and what came after it is gone.
     """
 
     says: str
@@ -81,6 +83,7 @@ class Turn:
     approve: tuple[bool, ...] | None = (True,)
     last_first: bool = False
     again: bool = False
+    edits: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, arguments_text, cut_cases, next_turn, run_plans
+from tpharness.apps.cases.branches import branch_cases
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
 from tpharness.apps.provider import Break, Call, Finish, Plan, Text, Thinking
 
@@ -32,7 +33,7 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
         *_model_cases(plans, tool),
         _twice(),
         *_thinking(plans),
-        _another_answer(),
+        *branch_cases(plans),
         *_tool_cases(tool, call_id),
         *_two_calls(tool, call_id),
         *_second_messages(plans),
@@ -212,22 +213,6 @@ def _thinking(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
         ),
     ):
         yield AppCase(id=name, title=title, turns=(turn, next_turn()), needs=frozenset({Need.THOUGHTS}))
-
-
-def _another_answer() -> AppCase:
-    """Return an answer that breaks off, and another one to the same message, which the model is told once."""
-    text = Plan(items=(Text(pieces=INTRODUCTION + ANSWER),), hold_at=_HALF)
-    other = Plan(items=(Text(pieces=("This time ", "it is ", "a whole answer.")),))
-    return AppCase(
-        id="regenerate/in-text",
-        title="The connection of the user breaks in the text, and the user asks for another answer",
-        turns=(
-            Turn(says=ASK, plans=(text,), cut=Cut(by=CutBy.LEAVE)),
-            Turn(says=ASK, plans=(other,), again=True),
-            next_turn(),
-        ),
-        needs=frozenset({Need.REGENERATE}),
-    )
 
 
 def _second_messages(plans: tuple[Plan, ...]) -> Iterator[AppCase]:

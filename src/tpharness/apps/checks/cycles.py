@@ -30,10 +30,13 @@ _WORDS = re.compile(r"[\w-]+")
 def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield what was complete and is not told, at the first later request that lacks it, and results of other calls."""
     yield from _misplaced(evidence)
-    if evidence.following is not None:
-        turn, asked = evidence.following
-        for earlier in evidence.turns[: turn.number - 1]:
-            yield from _lost(turn, asked, earlier)
+    known: set[tuple[str, str]] = set()
+    for turn, asked in evidence.followings:
+        for earlier in evidence.branch(turn)[:-1]:
+            for finding in _lost(turn, asked, earlier):
+                if (finding.code, str(finding.expected)) not in known:
+                    known.add((finding.code, str(finding.expected)))
+                    yield finding
 
 
 def complete_cycles(turn: TurnSeen) -> list[tuple[Call, str]]:

@@ -33,18 +33,27 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield effects that are forgotten, and tools that ran too often or without the approval that was asked for."""
     runs = None if evidence.tool_runs is None else runs_of_calls(evidence, evidence.tool_runs)
     yield from _counted_too_often(evidence) if runs is None else _ran_too_often(evidence, runs)
-    if evidence.following is None:
-        return
-    next_turn, asked = evidence.following
+    told: set[str] = set()
+    for next_turn, asked in evidence.followings:
+        for call, finding in _forgotten(evidence, next_turn, asked, runs):
+            if call.call_id not in told:
+                told.add(call.call_id)
+                yield finding
+
+
+def _forgotten(
+    evidence: AppEvidence, next_turn: TurnSeen, asked: Asked, runs: Mapping[str, Sequence[ToolRunSeen]] | None
+) -> Iterator[tuple[Call, Finding]]:
+    """Yield the calls of earlier turns whose tool ran, and which a request does not mention."""
     calls, results = {c.call_id for c in asked.told_calls()}, {r.call_id for r in asked.told_results()}
-    for turn in evidence.turns[: next_turn.number - 1]:
+    for turn in evidence.branch(next_turn)[:-1]:
         complete = {call.call_id for call, _ in complete_cycles(turn)}
         for call, known in _guess_runs(evidence, turn) if runs is None else _seen_runs(turn, runs):
             missing = [word for word, ids in (("call of it", calls), ("result", results)) if call.call_id not in ids]
             if missing and call.call_id not in complete and not _is_noted(call, asked, evidence):
                 place = at(next_turn, request=asked.number)
                 expected = f"the call of {call.name} and a result; it ran: {known}"
-                yield FORGOTTEN.at(place, got="no " + " and no ".join(missing), expected=expected)
+                yield call, FORGOTTEN.at(place, got="no " + " and no ".join(missing), expected=expected)
 
 
 def _is_noted(call: Call, asked: Asked, evidence: AppEvidence) -> bool:

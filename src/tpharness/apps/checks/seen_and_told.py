@@ -23,6 +23,8 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         return
     yield from _told_otherwise(*evidence.following)
     following, asked = evidence.following
+    if evidence.replaced(following):
+        return  # the user has taken back a part of what is on the screen before
     if following in evidence.meanwhile:
         return  # the screen is known when both answers had ended, and has more than the user had seen at the request
     earlier = evidence.turns[: following.number - 1]

@@ -24,7 +24,8 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     meanwhile = bool(evidence.meanwhile)
     for turn in evidence.turns:
         # A turn that asks for another answer has the message of the turn before.
-        owed = list({t.says: t for t in reversed(evidence.turns) if t.number <= turn.number and t.asked}.values())[::-1]
+        reached = {t.says for t in evidence.turns if t.number <= turn.number and t.asked}
+        owed = [t for t in evidence.branch(turn) if t.says in reached]
         for asked in turn.asked:
             for finding, about in _wrong(turn, asked, owed, meanwhile=meanwhile):
                 if (finding.code, about) not in known:

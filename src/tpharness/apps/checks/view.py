@@ -38,7 +38,12 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         return
     refused = [normal(turn.says) for turn in evidence.turned_away]
     screen = [m for m in evidence.turns[-1].screen if not any(says in normal(text_of(m)) for says in refused)]
-    gone = chain(_gone(screen, messages), _changed_results(screen, messages), _moved(evidence, screen, messages))
+    gone = chain(
+        _gone(screen, messages),
+        _changed_results(screen, messages),
+        _moved(evidence, screen, messages),
+        _still_there(evidence, screen, messages),
+    )
     yield from (GONE.at(_PLACE, got=got, expected=expected) for got, expected in islice(gone, 1))
 
 
@@ -83,6 +88,21 @@ def _changed_results(screen: Sequence[Message], messages: Sequence[Message]) -> 
         others = any(same_output(other, now[call_id]) for other in shown.values())
         if others or now[call_id] in (None, ""):
             yield f"the result {now[call_id]!r}", f"the result of {call_id} as on the screen: {output!r}"
+
+
+def _still_there(
+    evidence: AppEvidence, screen: Sequence[Message], messages: Sequence[Message]
+) -> Iterator[tuple[str, str]]:
+    """Yield what the user has replaced, by an edit or by another answer, and what a reloaded page shows again."""
+    on_screen, view = (_all_words(one) for one in (screen, messages))
+    for turn in evidence.replaced(evidence.turns[-1]):
+        for words in (turn.says, *(asked.said for asked in turn.asked)):
+            if normal(words) and is_part_of(words, view) and not is_part_of(words, on_screen):
+                yield words, "nothing of what the user has replaced"
+
+
+def _all_words(messages: Sequence[Message]) -> str:
+    return "\n".join(text_of(message) for message in messages)
 
 
 def _moved(evidence: AppEvidence, screen: Sequence[Message], messages: Sequence[Message]) -> Iterator[tuple[str, str]]:

@@ -163,6 +163,12 @@ class RealClient:
         self._open()
         return self._press(Trigger.REGENERATE, self._model.regenerate(), "regenerate")
 
+    def edit(self, number: int, text: str) -> Reply:
+        """Send a message of the user, counted from 1, once more with another text."""
+        self._open()
+        fold = self._model.edit(number, text)
+        return self._press(Trigger.SUBMIT, fold, "edit", says=text, text=text, message=self.chat.message_id)
+
     def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> Reply | None:
         """Answer every request for approval of the last message; None where nothing waits for one."""
         self._open()

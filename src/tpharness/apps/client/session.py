@@ -49,6 +49,13 @@ class Client(Protocol):
         """Ask for another answer to the last message of the user, as `regenerate()` of `useChat` does."""
         ...
 
+    def edit(self, number: int, text: str) -> Reply:
+        """Send a message of the user, counted from 1, once more with another text, as `sendMessage` of `useChat` does.
+
+        It posts the id of the message in `messageId`, and what came after the message is gone.
+        """
+        ...
+
     def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> Reply | None:
         """Answer every request for approval of the last message, and post; None where nothing waits for one.
 
@@ -115,6 +122,10 @@ class ChatClient:
     def regenerate(self) -> Reply:
         """Ask for another answer."""
         return self._post(self._use_chat.regenerate(), Trigger.REGENERATE)
+
+    def edit(self, number: int, text: str) -> Reply:
+        """Send a message of the user with another text."""
+        return self._post(self._use_chat.edit(number, text), Trigger.SUBMIT, says=text)
 
     def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> Reply | None:
         """Answer every request for approval."""

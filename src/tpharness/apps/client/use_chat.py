@@ -58,6 +58,16 @@ class UseChat:
             self.chat.messages.pop()
         return self._request()
 
+    def edit(self, number: int, text: str) -> MessageFold:
+        """Write another text in place of a message of the user, counted from 1; what came after it goes."""
+        places = [index for index, message in enumerate(self.chat.messages) if message.get("role") == "user"]
+        place = places[number - 1]
+        message = {"id": self.chat.messages[place]["id"], "role": "user", "parts": [{"type": "text", "text": text}]}
+        self.chat.messages[place:] = [message]
+        fold = self._request()
+        self.chat.message_id = message["id"]
+        return fold
+
     def answer_approvals(self, *, approved: Sequence[bool], reason: str | None = None) -> MessageFold | None:
         """Answer every request for approval of the last message, in order; None where nothing waits for one.
 

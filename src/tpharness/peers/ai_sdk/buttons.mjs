@@ -16,6 +16,8 @@ export function pressed(open) {
     open: ({ page: name, ...options }) => void pages.set(name, Promise.resolve(open(options))),
     submit: async (line) => (await page(line)).submit(line.text),
     regenerate: async (line) => (await page(line)).regenerate(),
+    /** `{text, message}`: another text in place of the message with this id. */
+    edit: async (line) => (await page(line)).edit(line.text, line.message),
     resume: async (line) => (await page(line)).resume(),
     approve: async (line) => (await page(line)).approve(line.approved, line.reason),
     /** The stop button, when so many bytes of each stream have been read: `{read: {STREAM: BYTES}}`. */

@@ -30,6 +30,11 @@ class Page {
     return this.#state();
   }
 
+  async edit(text, messageId) {
+    await this.chat.sendMessage({ text, messageId });
+    return this.#state();
+  }
+
   async resume() {
     await this.chat.resumeStream();
     return this.#state();

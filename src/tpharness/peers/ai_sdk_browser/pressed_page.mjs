@@ -63,6 +63,7 @@ class PressedPage {
 
   submit = (text) => this.#press((words) => window.chat.sendMessage({ text: words }), text);
   regenerate = () => this.#press(() => window.chat.regenerate());
+  edit = (text, messageId) => this.#press((message) => window.chat.sendMessage(message), { text, messageId });
   resume = () => this.#press(() => window.chat.resumeStream());
 
   approve(approved, reason) {
