@@ -21,6 +21,8 @@ class Broken:
     config: dict[str, Any] = field(default_factory=dict)
     besides: frozenset[str] = frozenset()
     """Codes that follow from the defect in some cases."""
+    cases: tuple[str, ...] = ()
+    """Cases without which the defect is not seen."""
 
     @property
     def name(self) -> str:
@@ -42,11 +44,13 @@ def broken(check: str, defect: Defect | None, *codes: str, **config: Any) -> Bro
 COUNTED = {"effects": "counted"}
 BRANCHING = {"regenerate": True, "edit": True}
 VIEWED = {"thread": THREAD}
+LONG = ("long-chat/many-turns", "long-chat/many-steps")
 ROWS = [
     broken("alive", Defect.BRICKS, "chat-bricked"),
     broken("alive", Defect.FAILS_ONCE, "next-turn-failed"),
     broken("answered", Defect.MUTES_NEXT, "answer-unseen"),
     broken("accepted", Defect.KEEPS_ORPHAN_RESULT, "chat-orphan-tool-message"),
+    replace(broken("accepted", Defect.TRIMS_ANYWHERE, "chat-orphan-tool-message"), cases=LONG),
     broken("prefix", Defect.REPAIRS_ARGUMENTS, "arguments-invented"),
     broken("prefix", Defect.NOTES_IN_TEXT, "text-invented"),
     broken("prefix", Defect.DOUBLES_TEXT, "answer-doubled"),
@@ -60,13 +64,17 @@ ROWS = [
     broken("user-turns", Defect.DOUBLES_TURN, "user-turn-doubled"),
     broken("user-turns", Defect.SORTS_TURNS, "user-turn-misplaced"),
     broken("user-turns", Defect.ANSWERS_LATE, "answer-misplaced"),
+    replace(broken("user-turns", Defect.TRIMS_QUESTION, "user-turn-lost"), cases=LONG),
     broken("branches", Defect.KEEPS_BRANCH, "replaced-told", **BRANCHING),
     replace(
         broken("branches", Defect.KEEPS_OLD_ANSWER, "replaced-told", **BRANCHING),
         besides=frozenset({"chat-same-role-twice"}),  # the two answers follow each other
     ),
     broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"),
-    broken("cycles-kept", Defect.SWAPS_RESULTS, "result-misplaced"),
+    replace(
+        broken("cycles-kept", Defect.SWAPS_RESULTS, "result-misplaced"),
+        besides=frozenset({"history-changed"}),  # in a long chat results change places anew in each turn
+    ),
     broken("cycles-kept", Defect.MIXES_RESULTS, "result-misplaced"),
     broken("cycles-kept", Defect.FORGETS_ANSWER, "answer-lost"),
     broken("cycles-kept", Defect.FORGETS_WORDS, "answer-lost"),

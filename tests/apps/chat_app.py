@@ -24,6 +24,8 @@ from tests.apps.chat_model import ChatModel, ModelError
 from tests.apps.chat_told import (
     calls_again,
     joined_texts,
+    last_before,
+    last_without_question,
     late,
     merged,
     renamed,
@@ -34,6 +36,8 @@ from tests.apps.chat_told import (
 
 Json = dict[str, Any]
 
+WINDOW = 10
+"""How many messages an application tells that trims."""
 SYSTEM = "You help travellers."
 NOT_APPROVED = "The user has not approved this call."
 INTERRUPTED = "The tool was interrupted; whether it has run is not known."
@@ -78,6 +82,8 @@ class Defect(StrEnum):
     SWAPS_RESULTS = "results of parallel calls are told with each other's calls from the second turn on"
     MIXES_RESULTS = "results of parallel calls are told with each other's calls, and shown with their own"
     REORDERS = "calls and results are sent in another order from the second turn on"
+    TRIMS_ANYWHERE = "of a long chat the last messages are told, also results whose calls are not among them"
+    TRIMS_QUESTION = "of a long run the last messages are told, without the message of the user"
     JOINS_TEXTS = "all texts of a run are told in front of its calls from the second turn on"
     HIDES_FAILURE = "a failure of the model ends as an ordinary finish"
     FINISHES_FAILURE = "a failure of the model is told, and an ordinary finish follows"
@@ -480,7 +486,15 @@ class ChatApp:
                 messages = calls_again(messages)
             if self._has(Defect.JOINS_TEXTS):
                 messages = joined_texts(messages)
-        return [{"role": "system", "content": system}, *merged(messages)]
+        return [{"role": "system", "content": system}, *self.trimmed(merged(messages))]
+
+    def trimmed(self, messages: list[Json]) -> list[Json]:
+        """Return what is told of a long chat: everything, if it is built right."""
+        if self._has(Defect.TRIMS_ANYWHERE):
+            return last_before(messages, WINDOW)
+        if self._has(Defect.TRIMS_QUESTION):
+            return last_without_question(messages, WINDOW)
+        return messages
 
     def _has(self, defect: Defect) -> bool:
         return defect in self.defects

@@ -88,6 +88,48 @@ def calls_again(messages: list[Json]) -> list[Json]:
     return told[:-1]
 
 
+def last_whole(messages: list[Json], count: int) -> list[Json]:
+    """Return at most so many of the last messages, beginning with one of the user; the last turn is always whole."""
+    starts = [index for index, message in enumerate(messages) if message["role"] == "user"]
+    return messages[next((index for index in starts if len(messages) - index <= count), starts[-1]) :]
+
+
+def last_before(messages: list[Json], count: int) -> list[Json]:
+    """Return the last turn, and so many messages in front of it, whatever they begin with."""
+    turn = max(index for index, message in enumerate(messages) if message["role"] == "user")
+    return messages[max(0, turn - count) :]
+
+
+def last_without_question(messages: list[Json], count: int) -> list[Json]:
+    """Return so many of the last messages, without results whose call is not among them."""
+    told = messages[-count:]
+    while told[0]["role"] == "tool":
+        told = told[1:]
+    return told
+
+
+def cleared(messages: list[Json]) -> list[Json]:
+    """Return the messages, with a word in place of each result of an earlier turn."""
+    turn = max(index for index, message in enumerate(messages) if message["role"] == "user")
+    old = (message["role"] == "tool" and index < turn for index, message in enumerate(messages))
+    return [{**m, "content": "[cleared]"} if is_old else m for m, is_old in zip(messages, old, strict=True)]
+
+
+def without_calls(messages: list[Json]) -> list[Json]:
+    """Return the messages without the calls of earlier turns and their results."""
+    turn = max(index for index, message in enumerate(messages) if message["role"] == "user")
+    old = [
+        {"role": m["role"], "content": m["content"]} for m in messages[:turn] if m["role"] != "tool" and m["content"]
+    ]
+    joined: list[Json] = []
+    for message in old:
+        if joined and joined[-1]["role"] == message["role"]:
+            joined[-1]["content"] += f" {message['content']}"
+        else:
+            joined.append(message)
+    return [*joined, *messages[turn:]]
+
+
 def joined_texts(messages: list[Json]) -> list[Json]:
     """Return the messages, with the texts of a run in its first message of the assistant."""
     told: list[Json] = []

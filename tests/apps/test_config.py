@@ -29,12 +29,13 @@ on_disconnect = "stop"
 stop = "POST /api/chat/{{id}}/stop"
 thread = "GET /api/chat/{{id}}"
 regenerate = true
+trims = ["messages"]
 tools = {{allow = ["book_hotel"], args = {{book_hotel = {{city = "Paris", nights = 2}}}}}}
 effects = "wc -l < effects.txt"
 """
     config = load_config("chat", file_with(tmp_path, text))
     assert config.command == ("npm", "start")
-    assert (config.history, config.regenerate) == ("last-message", True)
+    assert (config.history, config.regenerate, config.trims) == ("last-message", True, ("messages",))
     assert config.allow == ("book_hotel",)
     assert config.args == {"book_hotel": ({"city": "Paris", "nights": 2},)}
     assert config.folder == tmp_path
@@ -108,6 +109,12 @@ def test_an_address_that_runs_already_has_its_port() -> None:
         (f"[apps.chat]\n{URL}history = 3", "history is 3, expected a string\\n", "docs APPLICATIONS"),
         (f"[apps.chat]\n{URL}concurrency = true", "concurrency is true, expected a whole number\\n", ""),
         (f"[apps.chat]\n{URL}concurrency = '3'", "concurrency is '3', expected a whole number\\n", ""),
+        (f"[apps.chat]\n{URL}trims = true", "trims is true, expected a list of words", ""),
+        (
+            f'[apps.chat]\n{URL}trims = ["turns"]',
+            "trims has .turns., expected one of messages, tools",
+            "tells the model only the end",
+        ),
         (f"[apps.chat]\n{URL}regenerate = 1", "regenerate is 1, expected true or false", ""),
         (f"[apps.chat]\n{URL}quiet = '3'", "quiet is '3', expected a number\\n", ""),
         (f"[apps.chat]\n{URL}tools = ['x']", r"tools is \[\"x\"\], expected a table\n", ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from aiohttp import web
 from tests.apps.by_hand import ASKS, FIRST, HISTORY, SECOND, asked, evidence, found
-from tests.apps.chat_app import TOOLS, ChatApp, Defect, Json, Stored, Writer
+from tests.apps.chat_app import SYSTEM, TOOLS, ChatApp, Defect, Json, Stored, Writer
 from tests.apps.chat_model import ModelError
+from tests.apps.chat_told import cleared, last_before, last_whole, merged, without_calls
 from tests.apps.playing import THREAD, codes_of, count_lines, play
 
-from tpharness.apps.cases.case import Cut, CutBy
+from tpharness.apps.cases.case import Cut, CutBy, Tool
+from tpharness.apps.cases.long_chats import long_cases
 from tpharness.apps.evidence import CutSeen, ReplySeen
-from tpharness.apps.provider import Plan, Told
+from tpharness.apps.provider import Finish, Plan, Told
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome
 
@@ -279,3 +281,112 @@ def test_tools_that_run_one_after_the_other_are_waited_for() -> None:
     (result,) = play(app, "tools/every-status", options=options, on_disconnect="continue")
     assert codes_of([result]) == set()
     assert "more request" in result.reason
+
+
+class Trims(ChatApp):
+    """Tells its model so many of the last messages at most, or with `how` something else."""
+
+    how: Callable[[list[Json]], list[Json]] = staticmethod(lambda messages: last_whole(messages, 4))
+
+    def trimmed(self, messages: list[Json]) -> list[Json]:
+        return type(self).how(messages)
+
+
+class SumsUp(Trims):
+    """Tells the beginning in a summary, for which it has asked its model with all that it leaves out."""
+
+    role = "system"
+
+    @contextlib.asynccontextmanager
+    async def _stream(self, chat: Stored) -> AsyncIterator[AsyncIterator[Json]]:
+        system, *whole = [{"role": "system", "content": SYSTEM}, *merged([dict(one) for one in chat.messages])]
+        told = self.trimmed(whole)
+        if len(told) < len(whole):
+            order = {"role": "user", "content": "Write a summary of the conversation above."}
+            answer = await self.model.ask([system, *whole[: len(whole) - len(told)], order])
+            words = f"Summary of the conversation to date: {answer['choices'][0]['message']['content']}"
+            told = merged([{"role": self.role, "content": words}, *told])
+        async with self.model.stream([system, *told], TOOLS) as stream:
+            yield stream
+
+
+class SumsUpAsUser(SumsUp):
+    """As a message of the user, which LangChain's middleware writes."""
+
+    role = "user"
+
+
+class Clears(Trims):
+    """Tells a word in place of each result of an earlier turn."""
+
+    how = staticmethod(cleared)
+
+
+class LeavesCallsOut(Trims):
+    """Tells no calls of earlier turns, as `pruneMessages` of the AI SDK does."""
+
+    how = staticmethod(without_calls)
+
+
+class TellsTheFirst(Trims):
+    """Tells the first messages, as `slice(0, 10)` gives them in place of `slice(-10)`."""
+
+    how = staticmethod(lambda messages: messages[:10])
+
+
+TRIMMED = ("uncut", "user-leaves/in-answer", "long-chat")
+
+
+@pytest.mark.parametrize(
+    ("kind", "trims"),
+    [
+        (Trims, ("messages",)),
+        (SumsUp, ("messages",)),
+        (SumsUpAsUser, ("messages",)),
+        (Clears, ("tools",)),
+        (LeavesCallsOut, ("tools",)),
+    ],
+)
+def test_an_application_may_leave_out_the_beginning_of_a_chat(kind: type[Trims], trims: tuple[str, ...]) -> None:
+    """As it declares. A long chat may be trimmed without a word, but for its calls; a short one may not."""
+    declared, not_declared = (play(kind(), *TRIMMED, trims=one) for one in (trims, ()))
+    assert codes_of(declared) == set()
+    assert Outcome.NOT_APPLICABLE not in {one.outcome for one in declared if one.id != "uncut/thinking"}
+    accused = {one.id for one in not_declared if codes_of([one])}
+    assert ("long-chat/many-turns" in accused) is (trims == ("tools",))
+    assert "uncut/tool-call" in accused
+    shown = {f.code for one in declared if one.id.startswith("long-chat") for f in one.findings}
+    assert ("history-trimmed" in shown) is (trims == ("messages",))
+
+
+def test_what_is_left_out_is_the_beginning() -> None:
+    """Never the message that is to be answered, nor what stands between two that are told."""
+    assert "user-turn-lost" in codes_of(play(TellsTheFirst(), "long-chat/many-turns", trims=("messages", "tools")))
+    forgets = play(ChatApp(Defect.FORGETS_CYCLE), "user-leaves/in-answer", trims=("messages",))
+    assert codes_of(forgets) == {"cycle-lost"}
+
+
+@pytest.mark.parametrize("window", range(3, 24))
+@pytest.mark.parametrize("how", [last_before, lambda messages, count: messages[-count:]], ids=["in front", "all"])
+def test_a_long_chat_finds_every_window_that_begins_inside_a_cycle(
+    window: int, how: Callable[[list[Json], int], list[Json]]
+) -> None:
+    """Played on paper: of each turn the requests that an application makes in it."""
+    (case, *_) = long_cases(Tool(name="book_hotel", args={"city": "Paris"}), "call")
+    messages: list[Json] = []
+    begins = set()
+    for turn in case.turns:
+        messages.append({"role": "user"})
+        for plan in turn.plans:
+            begins.add(how(messages, window)[0]["role"])
+            messages += [{"role": "assistant"}, *[{"role": "tool"} for _ in plan.calls]]
+    assert "tool" in begins
+
+
+def test_an_answer_that_was_not_said_to_its_end_may_be_left_out() -> None:
+    """At the limit of tokens, or where a filter ended it; one that was finished may not."""
+    for finish, wanted in ((Finish.STOP, ["answer-lost"]), (Finish.LENGTH, []), (Finish.CONTENT_FILTER, [])):
+        first, second = evidence(*HISTORY, ASKS).turns
+        cut = replace(first.asked[1], plan=replace(SECOND, finish=finish))
+        turns = (replace(first, asked=(first.asked[0], cut)), second)
+        assert found("cycles-kept", replace(evidence(), turns=turns)) == wanted, finish

@@ -38,6 +38,7 @@ LEDGER = "ledger"
 """The value of `effects` with which tools of ours are served to the application, which know when they ran."""
 LAST_PORT = 65533
 """The last port that the model's API may have: the two after it are those of the ledger and of MCP."""
+_TRIMS = ("messages", "tools")
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
@@ -51,7 +52,9 @@ class AppConfig:
     the application means to do when its client leaves, None if nothing is declared. `stop`, `thread` and `resume` are
     routes such as `POST /api/chat/{id}/stop`; `stop_body` is the JSON object that the stop button posts. `regenerate`
     says whether the page has a button for another answer, which posts as `regenerate()` of `useChat` does; `edit`
-    whether a message can be edited there, which posts as `sendMessage()` does with the id of a message. `allow` are the
+    whether a message can be edited there, which posts as `sendMessage()` does with the id of a message. `trims` is what
+    the application leaves out of a long chat on purpose: "messages", the oldest ones, told in a summary or not at all;
+    "tools", the calls of earlier turns with their results, or the contents of these. `allow` are the
     tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
     `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
     every post. `concurrency` is how many cases run at once. Seconds: `ready` until it listens, `answer` for one answer,
@@ -71,6 +74,7 @@ class AppConfig:
     resume: str | None = None
     regenerate: bool = False
     edit: bool = False
+    trims: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     args: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     effects: str | None = None
@@ -154,6 +158,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "resume": _TEXT,
     "regenerate": _SWITCH,
     "edit": _SWITCH,
+    "trims": ((list,), "a list of words"),
     "effects": _TEXT,
     "headers": _OBJECT,
     "body": _OBJECT,
@@ -226,6 +231,7 @@ def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> Ap
         )
     values: dict[str, Any] = {key: value for key, value in table.items() if key not in ("tools", "command")}
     command = table.get("command", ())
+    values["trims"] = tuple(table.get("trims", ()))
     values["command"] = tuple(split_command(command)) if isinstance(command, str) else tuple(map(str, command))
     return _checked(AppConfig(name=name, folder=folder, **values, **_tools(table.get("tools", {}), where)), where)
 
@@ -289,6 +295,12 @@ def _checked(config: AppConfig, where: str) -> AppConfig:
         )
     if config.on_disconnect not in (None, "stop", "continue"):
         raise UsageError(f"{where}: on_disconnect is {config.on_disconnect!r}", hint='"stop" or "continue"')
+    unknown = [word for word in config.trims if word not in _TRIMS]
+    if unknown:
+        raise UsageError(
+            f"{where}: trims has {quote(unknown[0])}, expected one of {', '.join(_TRIMS)}",
+            hint='trims = ["messages"] tells the model only the end of a chat, ["tools"] leaves old calls out',
+        )
     require_known_client(config.client, f"{where}: client")
     for key in ("stop", "thread", "resume"):
         route = getattr(config, key)

@@ -92,10 +92,15 @@ class Asked:
         return self.plan.calls_until(self.pieces) if self.plan is not None else ()
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the model came to the end of its answer: it was not cut, by a limit or a filter neither."""
+        cut = self.plan is not None and self.plan.finish in (Finish.LENGTH, Finish.CONTENT_FILTER, Finish.ERROR)
+        return self.outcome is Outcome.COMPLETED and not cut
+
+    @property
     def complete_calls(self) -> tuple[Call, ...]:
         """The calls that the model has made: those of a whole answer whose arguments came to their end."""
-        cut = self.plan is not None and self.plan.finish in (Finish.LENGTH, Finish.CONTENT_FILTER, Finish.ERROR)
-        return self.called if self.outcome is Outcome.COMPLETED and not cut else ()
+        return self.called if self.is_whole else ()
 
     def told_calls(self) -> Iterator[ToldCall]:
         """Yield the calls that the model is told it made."""
@@ -240,15 +245,17 @@ class Shown:
 class AppEvidence:
     """Everything that was seen in a case.
 
-    `runs_before` is the count of the effects command before the first turn; `tool_runs` are those that the ledger has
-    seen, None without it; `streams` are those of all clients, in the order in which they began; `differences` says
-    where a real client posts or holds something else than ours would; `shows_answers` is whether the application was
-    seen to show its user an answer of the model word for word, before any case.
+    `trims` is what the application is declared to leave out of a long chat: "messages" are the oldest ones, "tools" the
+    calls of earlier turns. `runs_before` is the count of the effects command before the first turn; `tool_runs` are
+    those that the ledger has seen, None without it; `streams` are those of all clients, in the order in which they
+    began; `differences` says where a real client posts or holds something else than ours would; `shows_answers` is
+    whether the application was seen to show its user an answer of the model word for word, before any case.
     """
 
     case: AppCase
     turns: tuple[TurnSeen, ...]
     on_disconnect: str | None = None
+    trims: tuple[str, ...] = ()
     stop_within: float = 1.0
     runs_before: int | None = None
     tool_runs: tuple[ToolRunSeen, ...] | None = None
@@ -260,6 +267,11 @@ class AppEvidence:
     def view(self) -> Fetched | None:
         """What the application shows after a reload when the case is over, None where that is not known."""
         return self.turns[-1].view if self.turns else None
+
+    @property
+    def trims_messages(self) -> bool:
+        """Whether the model may be told only the end of the chat."""
+        return self.case.long or "messages" in self.trims
 
     @property
     def planned(self) -> tuple[str, ...]:
@@ -285,12 +297,12 @@ class AppEvidence:
 
     @property
     def followings(self) -> Sequence[tuple[TurnSeen, Asked]]:
-        """Where it is looked for what was kept: `following`; in a chat that branches, the first request of each turn.
+        """Where it is looked for what was kept: `following`; in a long chat and one that branches, in every turn.
 
-        A later turn has to know what came before a branch, too.
+        There a later turn has to know what came before, too.
         """
         first = self.following
-        if first is None or not any(map(self.replaced, self.turns)):
+        if first is None or not (self.case.long or any(map(self.replaced, self.turns))):
             return [] if first is None else [first]
         return [(turn, turn.asked[0]) for turn in self.later_turns if turn.asked]
 

@@ -101,6 +101,7 @@ class Player:
             turns=tuple(turns),
             differences=tuple(dict.fromkeys(told for client in stage.clients for told in client.differences)),
             on_disconnect=self._config.on_disconnect,
+            trims=self._config.trims,
             stop_within=self._config.stop_within,
             shows_answers=self.shows_answers,
             runs_before=runs_before,

@@ -396,7 +396,7 @@ def test_tokens_can_be_counted() -> None:
 
 
 def test_a_second_call_of_a_tool_is_still_a_turn() -> None:
-    """A request with results is never an aside, whatever tools it declares."""
+    """A request that ends with results is never an aside, whatever tools it declares."""
 
     async def asked(asker: Asker) -> None:
         call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -408,5 +408,44 @@ def test_a_second_call_of_a_tool_is_still_a_turn() -> None:
         asker.conversation.plans([Plan(items=(Call(call_id="c2", name="f", pieces=("{}",)),))])
         await asker.read(CHAT, {"messages": history, "stream": True})
         assert asker.conversation.exchanges[0].outcome is Outcome.COMPLETED
+
+    run(asked)
+
+
+CYCLE = [
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "call_tp_m1a", "type": "function", "function": {"name": "book_hotel", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "call_tp_m1a", "content": "booked"},
+]
+"""A call of the conversation of MARK, by the id that it was given, and its result."""
+
+
+def test_a_summary_of_what_tools_returned_takes_no_plan() -> None:
+    """An order of the application's own stands behind the messages; the words of the user there are a turn."""
+
+    async def asked(asker: Asker) -> None:
+        asker.conversation.plans([says("planned")], user_text=SAYS)
+        for last, answer in (("Write a summary of the conversation above.", PLAIN_TEXT), (SAYS, "planned")):
+            body = {"model": "gpt-4o", "messages": [user(CHAT), *CYCLE, user(CHAT, last)], "stream": True}
+            _, data = await asker.read(CHAT, body)
+            assert answer in data.decode(), last
+        assert (len(asker.conversation.asides), len(asker.conversation.exchanges)) == (1, 1)
+
+    run(asked)
+
+
+def test_a_request_that_has_lost_the_words_of_its_user_is_known_by_its_calls() -> None:
+    """An application may trim them away in a long run; a call of nobody tells nothing."""
+
+    async def asked(asker: Asker) -> None:
+        asker.provider.conversation("[tp:m2]")
+        await asker.read(CHAT, body_of(CHAT, [user(CHAT, "A summary."), *CYCLE]))
+        other = json.loads(json.dumps(CYCLE).replace("call_tp_m1a", "call_other"))
+        await asker.read(CHAT, body_of(CHAT, [user(CHAT, "A summary."), *other]))
+        assert (len(asker.conversation.exchanges), len(asker.provider.others)) == (1, 1)
 
     run(asked)

@@ -88,10 +88,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppCase:
-    """A case: `id` as `theme/kebab-name`, a sentence for people, the turns, and what it needs."""
+    """A case: `id` as `theme/kebab-name`, a sentence for people, the turns, and what it needs.
+
+    In a `long` one an application may tell its model only the end of the chat.
+    """
 
     id: str
     title: str
     turns: tuple[Turn, ...]
     needs: frozenset[Need] = frozenset()
     not_applicable: str = ""
+    long: bool = False

@@ -12,6 +12,7 @@ from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, arguments_text, cut_cases, next_turn, run_plans
 from tpharness.apps.cases.branches import branch_cases
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.cases.long_chats import long_cases
 from tpharness.apps.provider import Break, Call, Finish, Plan, Text, Thinking
 
 __all__ = ["ledger_cases", "own_cases"]
@@ -37,6 +38,7 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
         *_tool_cases(tool, call_id),
         *_two_calls(tool, call_id),
         *_second_messages(plans),
+        *long_cases(tool, call_id),
         *_approvals(plans, _two_plans(tool, call_id)),
     )
     wanted = {"stop-button": Need.STOP, "reload": Need.THREAD}

@@ -13,10 +13,11 @@ from itertools import chain, islice, pairwise
 from typing import Any
 
 from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import args_of, is_part_of, normal, same_result
 from tpharness.apps.effects import reference_of
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_outputs, shown_text
-from tpharness.apps.provider import Call, Outcome, ToldResult
+from tpharness.apps.provider import Call, ToldResult
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK", "complete_cycles", "misplaced_results"]
@@ -33,7 +34,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     known: set[tuple[str, str]] = set()
     for turn, asked in evidence.followings:
         for earlier in evidence.branch(turn)[:-1]:
-            for finding in _lost(turn, asked, earlier):
+            for finding in _lost(evidence, turn, asked, earlier):
                 if (finding.code, str(finding.expected)) not in known:
                     known.add((finding.code, str(finding.expected)))
                     yield finding
@@ -102,14 +103,16 @@ def _misplaced(evidence: AppEvidence) -> Iterator[Finding]:
         yield MISPLACED.at(at(turn, request=asked.number), words, got=told.content, expected=expected)
 
 
-def _lost(turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
+def _lost(evidence: AppEvidence, turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
     place = at(turn, request=asked.number)
+    gone = left_out(evidence, turn, asked)
     calls = {call.call_id for call in asked.told_calls()}
     results = {result.call_id for result in asked.told_results()}
     complete = [call for call, _ in complete_cycles(earlier)]
     for call in complete:
         missing = [word for word, ids in (("its call", calls), ("its result", results)) if call.call_id not in ids]
-        if missing:
+        meant = (earlier.number, "call", call.call_id) in gone or (len(missing) == 2 and "tools" in evidence.trims)
+        if missing and not meant:
             expected = f"{call.name}({''.join(call.pieces)}) and its result"
             yield CYCLE_LOST.at(
                 place,
@@ -121,7 +124,9 @@ def _lost(turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
     screen = shown_text(earlier.screen)
     for answer in earlier.asked:
         kept = all(call in complete and call.call_id in calls for call in answer.called)
-        whole = answer.outcome is Outcome.COMPLETED and kept and normal(answer.said)
+        whole = answer.is_whole and kept and normal(answer.said)
+        if (earlier.number, "answer", answer.said) in gone:
+            continue
         if whole and is_part_of(answer.said, screen) and not is_part_of(answer.said, told):
             yield ANSWER_LOST.at(place, got=told, expected=answer.said)
 

@@ -13,6 +13,7 @@ from itertools import islice
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import complete_cycles
+from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import args_of
 from tpharness.apps.effects import ToolRunSeen
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls
@@ -46,8 +47,9 @@ def _forgotten(
 ) -> Iterator[tuple[Call, Finding]]:
     """Yield the calls of earlier turns whose tool ran, and which a request does not mention."""
     calls, results = {c.call_id for c in asked.told_calls()}, {r.call_id for r in asked.told_results()}
+    gone = {value for _, kind, value in left_out(evidence, next_turn, asked) if kind == "call"}
     for turn in evidence.branch(next_turn)[:-1]:
-        complete = {call.call_id for call, _ in complete_cycles(turn)}
+        complete = {call.call_id for call, _ in complete_cycles(turn)} | gone
         for call, known in _guess_runs(evidence, turn) if runs is None else _seen_runs(turn, runs):
             missing = [word for word, ids in (("call of it", calls), ("result", results)) if call.call_id not in ids]
             if missing and call.call_id not in complete and not _is_noted(call, asked, evidence):

@@ -13,7 +13,7 @@ from itertools import pairwise
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import misplaced_results
 from tpharness.apps.checks.truth import normal
-from tpharness.apps.evidence import AppEvidence, Asked
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 from tpharness.apps.provider import Outcome
 from tpharness.findings import Finding, Kind
 
@@ -30,7 +30,8 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     for index, ((_, before), (turn, after)) in enumerate(pairwise(requests), 1):
         place = at(turn, request=after.number)
         earlier = [asked for _, asked in requests[:index]]
-        for what, old, new in (*_prompts(earlier, after), *_changes(before, after)):
+        trims = evidence.trims_messages
+        for what, old, new in (*_prompts(earlier, after, trims=trims), *_changes(evidence, turn, before, after)):
             yield REWRITTEN.at(place, f"{what} is not as it was told before", got=new, expected=old)
             return
         old_order = list(dict.fromkeys([*_order(before, answers), *_given(before, answers)]))
@@ -40,20 +41,28 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
             return
 
 
-def _prompts(earlier: Sequence[Asked], after: Asked) -> Iterator[tuple[str, str, str]]:
-    """Yield a system prompt that changed. Agents that hand over have prompts of their own, and tools of their own."""
-    same = next((asked for asked in reversed(earlier) if asked.tools.keys() == after.tools.keys()), None)
-    old, new = (normal("\n".join(t.text for t in a.history if t.role == "system")) for a in (same or after, after))
-    if old and old != new:
+def _prompts(earlier: Sequence[Asked], after: Asked, *, trims: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield a system prompt that changed. Agents that hand over have prompts of their own, and tools of their own.
+
+    Where an application trims, a summary of what it leaves out may stand behind the first prompt, and grow.
+    """
+    alike = [asked for asked in earlier if asked.tools.keys() == after.tools.keys()] or [after]
+    same = alike[0 if trims else -1]
+    old, new = (normal("\n".join(t.text for t in a.history if t.role == "system")) for a in (same, after))
+    if old and old != new and not (trims and new.startswith(old)):
         yield "the system prompt", old, new
 
 
-def _changes(before: Asked, after: Asked) -> Iterator[tuple[str, str, str]]:
+def _changes(evidence: AppEvidence, turn: TurnSeen, before: Asked, after: Asked) -> Iterator[tuple[str, str, str]]:
+    """Yield a result that changed. Where an application trims them, those of earlier turns may be cleared."""
+    own = {call.call_id for asked in turn.asked for call in asked.called}
+    clears = "tools" in evidence.trims
     misplaced = {result.call_id for result, _ in misplaced_results(before, after)}
     now = {result.call_id: result for result in after.told_results() if result.call_id not in misplaced}
     for result in before.told_results():
         later = now.get(result.call_id)
-        if later is not None and normal(later.content) != normal(result.content):
+        cleared = clears and result.call_id not in own
+        if later is not None and normal(later.content) != normal(result.content) and not cleared:
             yield f"the result of {result.call_id}", result.content, later.content
 
 

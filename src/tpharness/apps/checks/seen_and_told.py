@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import same_result, unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_outputs, shown_text
 from tpharness.facts import join_surrogates
 from tpharness.findings import Finding, Kind
+from tpharness.printable import counted
 
 __all__ = ["CHECK"]
 
 TOLD_MORE = Kind("told-more-than-seen")
 TOLD_LESS = Kind("told-less-than-seen")
 TOLD_OTHERWISE = Kind("result-told-otherwise")
+TRIMMED = Kind("history-trimmed")
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield the first difference, for the turn that was cut, and the first result that was shown otherwise."""
     if evidence.following is None:
         return
+    if evidence.case.long:
+        yield from islice(_trimmed(evidence), 1)
     yield from _told_otherwise(*evidence.following)
     following, asked = evidence.following
+    if left_out(evidence, following, asked):
+        return  # that the model is told less is meant
     if evidence.replaced(following):
         return  # the user has taken back a part of what is on the screen before
     if following in evidence.meanwhile:
@@ -35,6 +43,16 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         yield TOLD_MORE.at(place, got=told, expected=screen)
     elif len(screen) > len(told) and unsaid(screen, [told]):
         yield TOLD_LESS.at(place, got=told, expected=screen)
+
+
+def _trimmed(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield the requests of a long chat that tell only its end."""
+    for turn in evidence.turns:
+        for asked in turn.asked:
+            gone = sorted({number for number, _, _ in left_out(evidence, turn, asked)})
+            if gone:
+                got = f"{counted(len(gone), 'turn')} left out, or the beginning of one: {', '.join(map(str, gone))}"
+                yield TRIMMED.at(at(turn, request=asked.number), got=got, expected="the whole chat, or its end")
 
 
 def _told_otherwise(turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
@@ -54,7 +72,7 @@ def _letters(text: str) -> str:
 CHECK = AppCheck(
     name="seen-and-told",
     clause="app.seen-and-told",
-    kinds=(TOLD_MORE, TOLD_LESS, TOLD_OTHERWISE),
+    kinds=(TOLD_MORE, TOLD_LESS, TOLD_OTHERWISE, TRIMMED),
     find=find,
     applies=lambda evidence: evidence.following is not None,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 from tpharness.findings import Finding, Kind, Place
@@ -27,7 +28,9 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         reached = {t.says for t in evidence.turns if t.number <= turn.number and t.asked}
         owed = [t for t in evidence.branch(turn) if t.says in reached]
         for asked in turn.asked:
-            for finding, about in _wrong(turn, asked, owed, meanwhile=meanwhile):
+            gone = {number for number, kind, _ in left_out(evidence, turn, asked) if kind == "message"}
+            told = [one for one in owed if one.number not in gone]
+            for finding, about in _wrong(turn, asked, told, meanwhile=meanwhile):
                 if (finding.code, about) not in known:
                     known.add((finding.code, about))
                     yield finding

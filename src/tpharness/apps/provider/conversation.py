@@ -1,8 +1,9 @@
 """Conversations: which request belongs to which, and which plan answers it.
 
 An application is told a user's text with a *mark*, a short token such as `[tp:k3f9]`. A request belongs to the
-conversation whose mark stands in its last user message, else anywhere in the user's texts. Requests for a title or a
-summary hold the mark too; they are recognised (`aside`) and answered plainly, and so is everything without a mark.
+conversation whose mark stands in its last user message, else anywhere in the user's texts; one that has lost them is
+known by the ids of its calls, which have the mark's letters (`marks.call_id`). Requests for a title or a summary hold
+the mark too; they are recognised (`aside`) and answered plainly, and so is everything without a mark.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping
 
+from tpharness.apps.marks import call_id
 from tpharness.apps.provider.exchange import Exchange, Outcome, WaitError
 from tpharness.apps.provider.plan import Plan
 
@@ -116,7 +118,7 @@ class Conversations:
 
     def assign(self, exchange: Exchange) -> Conversation | None:
         """Put a request where it belongs, and return its conversation; None puts it to the others."""
-        found = self._marked(exchange.user_texts)
+        found = self._marked(exchange.user_texts) or self._of_calls(exchange)
         if found is not None:
             exchange.mark = found.mark
             exchange.aside = _aside(exchange, found)
@@ -134,13 +136,19 @@ class Conversations:
                 return places[max(places)]
         return None
 
+    def _of_calls(self, exchange: Exchange) -> Conversation | None:
+        """Return the conversation whose calls a request tells that has lost the words of its user."""
+        ids = [call.call_id for told in exchange.history for call in told.calls]
+        ids += [result.call_id for told in exchange.history for result in told.results]
+        return next((one for mark, one in self._all.items() if any(i.startswith(call_id(mark)) for i in ids)), None)
+
 
 def _aside(exchange: Exchange, conversation: Conversation) -> str | None:
     """Return why a request is not a turn of its conversation but a title, a summary or the like; None if it is one."""
-    if any(told.results for told in exchange.history):
-        return None
     if exchange.tools:
         return None
+    if any(told.results for told in exchange.history):
+        return _order_behind(exchange, conversation)
     plan = conversation.peek()
     if plan is not None and plan.calls:
         return "it has no tools, and the plan calls one"
@@ -151,6 +159,15 @@ def _aside(exchange: Exchange, conversation: Conversation) -> str | None:
         return "it has no tools and another system prompt"
     word = _TITLE.search(_words_around(exchange, conversation))
     return None if word is None else f"it has no tools and asks for {word[0]!r}"
+
+
+def _order_behind(exchange: Exchange, conversation: Conversation) -> str | None:
+    """Return the reason where a history ends with an order of the application's own, such as to sum up the rest."""
+    last = exchange.history[-1]
+    if last.role != "user" or any(said in last.text for said in conversation.said):
+        return None
+    word = _TITLE.search(last.text)
+    return None if word is None else f"it has no tools and ends with words that ask for {word[0]!r}"
 
 
 def _is_turn(exchange: Exchange, conversation: Conversation) -> bool:
