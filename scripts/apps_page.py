@@ -49,7 +49,10 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
     "flaw": ((), "kept every MUST, and broke a SHOULD: see *What should be better*"),
     "bricked": (("chat-bricked",), "lets no later message reach the model: the chat is lost"),
     "turn failed": (("next-turn-failed",), "failed the next message, and lived on after it"),
-    "unanswered": (("answer-unseen",), "did not show its user the answer to the next message"),
+    "unanswered": (
+        ("answer-unseen", "run-broken-off"),
+        "did not show its user the answer to the next message, or ended a run with its tool",
+    ),
     "refused": ((), "sent a history that the real API of its model answers with an error status"),
     "invented": (
         ("text-invented", "arguments-invented", "call-invented"),

@@ -44,6 +44,9 @@ def broken(check: str, defect: Defect | None, *codes: str, **config: Any) -> Bro
 COUNTED = {"effects": "counted"}
 BRANCHING = {"regenerate": True, "edit": True}
 VIEWED = {"thread": THREAD}
+LEDGER = {"effects": "ledger"}
+RETURNS = ("tool-returns/empty-text", "tool-returns/very-much")
+FAILS = ("tool-fails/with-an-error", "tool-fails/one-of-two")
 LONG = ("long-chat/many-turns", "long-chat/many-steps")
 ROWS = [
     broken("alive", Defect.BRICKS, "chat-bricked"),
@@ -75,12 +78,23 @@ ROWS = [
         broken("cycles-kept", Defect.SWAPS_RESULTS, "result-misplaced"),
         besides=frozenset({"history-changed"}),  # in a long chat results change places anew in each turn
     ),
-    broken("cycles-kept", Defect.MIXES_RESULTS, "result-misplaced"),
+    replace(
+        broken("cycles-kept", Defect.MIXES_RESULTS, "result-misplaced"),
+        besides=frozenset({"history-changed"}),
+    ),
     broken("cycles-kept", Defect.FORGETS_ANSWER, "answer-lost"),
     broken("cycles-kept", Defect.FORGETS_WORDS, "answer-lost"),
     broken("effects", Defect.FORGETS_EFFECT, "effect-forgotten", **COUNTED),
     broken("effects", Defect.RUNS_TWICE, "tool-ran-twice", **COUNTED),
     broken("effects", Defect.RUNS_UNAPPROVED, "tool-ran-unapproved", **COUNTED),
+    replace(
+        broken("accepted", Defect.DROPS_EMPTY_RESULT, "chat-call-unanswered", **LEDGER),
+        besides=frozenset({"effect-forgotten"}),  # the call has had its effect, and no result
+        cases=RETURNS,
+    ),
+    replace(broken("effects", Defect.FAILS_TOGETHER, "effect-forgotten", **LEDGER), cases=FAILS),
+    replace(broken("answered", Defect.BREAKS_AT_LENGTH, "run-broken-off", **LEDGER), cases=RETURNS),
+    replace(broken("answered", Defect.BREAKS_AT_FAILURE, "run-broken-off", **LEDGER), cases=FAILS),
     broken("history-grows", Defect.DATES_PROMPT, "history-changed"),
     broken("history-grows", Defect.REWORDS_RESULT, "history-changed"),
     broken("history-grows", Defect.REORDERS, "history-reordered"),

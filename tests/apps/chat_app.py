@@ -39,6 +39,7 @@ Json = dict[str, Any]
 WINDOW = 10
 """How many messages an application tells that trims."""
 SYSTEM = "You help travellers."
+_LONGEST = 1 << 16  # letters of a result
 NOT_APPROVED = "The user has not approved this call."
 INTERRUPTED = "The tool was interrupted; whether it has run is not known."
 SCHEMA: Json = {
@@ -49,6 +50,14 @@ SCHEMA: Json = {
 TOOLS: list[Json] = [
     {"type": "function", "function": {"name": "book_hotel", "description": "Books a hotel", "parameters": SCHEMA}}
 ]
+
+
+class ToolError(Exception):
+    """A tool failed."""
+
+
+class FailedTogetherError(ModelError):
+    """One of several tools failed, and nobody has waited for the others."""
 
 
 class Defect(StrEnum):
@@ -77,6 +86,10 @@ class Defect(StrEnum):
     FORGETS_EFFECT = "an interruption while a tool runs takes back its call"
     RUNS_TWICE = "every tool runs twice"
     RUNS_UNAPPROVED = "a tool runs although its user has denied the approval that was asked for"
+    DROPS_EMPTY_RESULT = "a result without a letter is not stored"
+    FAILS_TOGETHER = "where one of two tools fails, the calls and results of both are taken back"
+    BREAKS_AT_LENGTH = "a run fails whose tool returns very much"
+    BREAKS_AT_FAILURE = "a run whose tool fails ends there as if it were complete"
     DATES_PROMPT = "the system prompt counts the requests"
     REWORDS_RESULT = "a result is stored otherwise than it was told first"
     SWAPS_RESULTS = "results of parallel calls are told with each other's calls from the second turn on"
@@ -276,6 +289,8 @@ class ChatApp:
             await out.send({"type": "finish", "finishReason": "stop"}, done=True)
         except (ModelError, OSError) as error:
             self._interrupted(chat, begun, step)
+            if isinstance(error, FailedTogetherError):
+                del chat.messages[step:]
             finishes = self._has(Defect.FINISHES_FAILURE)
             if not self._has(Defect.HIDES_FAILURE) and not self._has(Defect.TEARS_STREAM):
                 await out.send({"type": "error", "errorText": str(error)}, done=not finishes)
@@ -376,32 +391,52 @@ class ChatApp:
                 await out.send({"type": "tool-output-denied", "toolCallId": call["id"]})
 
     async def _run_tools(self, calls: list[tuple[Json, Json]], out: Writer) -> None:
+        failed = False
         for call, answer in calls:
             task = asyncio.create_task(self._tool(call, answer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-            output = await (task if self.cancels_tools else asyncio.shield(task))
-            await out.send({"type": "tool-output-available", "toolCallId": call["id"], "output": output})
+            try:
+                output = await (task if self.cancels_tools else asyncio.shield(task))
+                await out.send({"type": "tool-output-available", "toolCallId": call["id"], "output": output})
+                if self._has(Defect.BREAKS_AT_LENGTH) and len(output) > _LONGEST:
+                    raise ModelError("the line is too long")
+            except ToolError as error:
+                failed = True
+                await out.send({"type": "tool-output-error", "toolCallId": call["id"], "errorText": str(error)})
+        if failed and self._has(Defect.FAILS_TOGETHER):
+            raise FailedTogetherError("a tool has failed")
+        if failed and self._has(Defect.BREAKS_AT_FAILURE):
+            await out.send({"type": "finish", "finishReason": "stop"}, done=True)
+            raise asyncio.CancelledError
 
     async def _tool(self, call: Json, answer: Json) -> str:
-        """Run the tool to its end, also when nobody waits for it, and store its result."""
+        """Run the tool to its end, also when nobody waits for it, and store its result. ToolError if it fails."""
+        booked = f"booked {call['arguments']} as {call['id']}"
         for _ in range(2 if self._has(Defect.RUNS_TWICE) else 1):
             if self.effects_url is not None:
-                await self._book(call)
+                try:
+                    booked = await self._book(call)
+                except ToolError as error:
+                    answer["content"] = f"It has failed: {error}"
+                    raise
             elif self.effects is not None:
                 with self.effects.open("a", encoding="utf-8") as file:
                     file.write(call["id"] + "\n")
         if self.effects_url is None:
             await asyncio.sleep(self.tool_seconds)
-        answer["content"] = f"booked {call['arguments']} as {call['id']}"
-        return str(answer["content"])
+        answer["content"] = None if not booked and self._has(Defect.DROPS_EMPTY_RESULT) else booked
+        return booked
 
-    async def _book(self, call: Json) -> None:
-        """Run the tool of the ledger; cancelled, the request is closed."""
+    async def _book(self, call: Json) -> str:
+        """Run the tool of the ledger, and return its result as text; cancelled, the request is closed."""
         headers = {"X-Tpharness-Call": call["id"]} if self.says_call_ids else {}
         url = f"{self.effects_url}/tools/{call['name']}"
         async with ClientSession() as session, session.post(url, data=call["arguments"], headers=headers) as answer:
-            await answer.read()
+            told = await answer.json()
+        if "error" in told:
+            raise ToolError(told["error"])
+        return told["result"] if isinstance(told["result"], str) else json.dumps(told["result"])
 
     # ------------------------------------------------------------------------------------------------ the store
 
@@ -459,7 +494,9 @@ class ChatApp:
     def told(self, chat: Stored) -> list[Json]:
         """Return what the model is told."""
         system = f"{SYSTEM} This is request {self.requests}." if self._has(Defect.DATES_PROMPT) else SYSTEM
-        messages = [dict(message) for message in chat.messages]
+        messages = [
+            dict(message) for message in chat.messages if message["role"] != "tool" or message["content"] is not None
+        ]
         if self._has(Defect.MIXES_RESULTS):
             swap_results(messages)
         if self._has(Defect.RENAMES_CALL):

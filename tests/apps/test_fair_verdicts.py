@@ -16,7 +16,7 @@ from tests.apps.chat_model import ModelError
 from tests.apps.chat_told import cleared, last_before, last_whole, merged, without_calls
 from tests.apps.playing import THREAD, codes_of, count_lines, play
 
-from tpharness.apps.cases.case import Cut, CutBy, Tool
+from tpharness.apps.cases.case import AppCase, Cut, CutBy, Tool, Turn
 from tpharness.apps.cases.long_chats import long_cases
 from tpharness.apps.evidence import CutSeen, ReplySeen
 from tpharness.apps.provider import Finish, Plan, Told
@@ -332,6 +332,41 @@ class TellsTheFirst(Trims):
     """Tells the first messages, as `slice(0, 10)` gives them in place of `slice(-10)`."""
 
     how = staticmethod(lambda messages: messages[:10])
+
+
+class EndsWithItsTool(ChatApp):
+    """Ends a run whose tool has failed, and says so to its user, as frameworks do that pass the exception on."""
+
+    async def _run_tools(self, calls: list[tuple[Json, Json]], out: Writer) -> None:
+        await super()._run_tools(calls, out)
+        if any(str(answer["content"]).startswith("It has failed") for _, answer in calls):
+            raise ModelError("the tool has failed")
+
+
+def test_a_tool_may_return_anything_and_may_end_its_run_with_a_failure_that_is_told() -> None:
+    """Nothing, very much, an error alone and beside a result: the model is told, or the user is."""
+    for app in (ChatApp(), ChatApp(cancels_tools=True, says_call_ids=False), EndsWithItsTool()):
+        results = play(app, "tool-returns", "tool-fails", effects="ledger")
+        assert codes_of(results) == set()
+        assert {one.id: one.outcome for one in results} == dict.fromkeys(
+            [
+                *("tool-fails/refused-arguments", "tool-fails/unknown-tool"),
+                *("tool-returns/empty-text", "tool-returns/nothing", "tool-returns/very-much"),
+                *("tool-fails/with-an-error", "tool-fails/one-of-two"),
+            ],
+            Outcome.PASSED,
+        )
+
+
+def test_a_run_that_was_never_seen_to_go_on_after_a_tool_may_end_with_it() -> None:
+    """An application that allows its model one step shows the result, and that is all."""
+    first, second = evidence(*HISTORY, ASKS).turns
+    case = AppCase(id="a/b", title="t", turns=(Turn(says="Do it.", plans=()), Turn(says="And?", plans=())))
+    seen = replace(evidence(), case=case, turns=(replace(first, asked=first.asked[:1]), second))
+    assert found("answered", replace(seen, goes_on=True)) == ["run-broken-off"]
+    assert found("answered", replace(seen, shows_answers=True)) == []
+    left = replace(case, turns=(replace(case.turns[0], approve=None), case.turns[1]))
+    assert found("answered", replace(seen, goes_on=True, case=left)) == []
 
 
 TRIMMED = ("uncut", "user-leaves/in-answer", "long-chat")

@@ -249,7 +249,8 @@ class AppEvidence:
     calls of earlier turns. `runs_before` is the count of the effects command before the first turn; `tool_runs` are
     those that the ledger has seen, None without it; `streams` are those of all clients, in the order in which they
     began; `differences` says where a real client posts or holds something else than ours would; `shows_answers` is
-    whether the application was seen to show its user an answer of the model word for word, before any case.
+    whether the application was seen to show its user an answer of the model word for word, before any case, and
+    `goes_on` whether it was seen to ask the model again when a tool had returned.
     """
 
     case: AppCase
@@ -262,6 +263,7 @@ class AppEvidence:
     streams: tuple[StreamSeen, ...] = ()
     differences: tuple[str, ...] = ()
     shows_answers: bool = False
+    goes_on: bool = False
 
     @property
     def view(self) -> Fetched | None:

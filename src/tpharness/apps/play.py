@@ -104,6 +104,7 @@ class Player:
             trims=self._config.trims,
             stop_within=self._config.stop_within,
             shows_answers=self.shows_answers,
+            goes_on=self.tool_seconds is not None,
             runs_before=runs_before,
             tool_runs=tools.seen() if tools is not None else None,
             streams=streams_of(reply for client in stage.clients for reply in client.replies),
@@ -127,6 +128,8 @@ class Player:
         stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())), user_text=words)
         if stage.tools is not None and (turn.last_first or (turn.cut is not None and turn.cut.in_tool)):
             stage.tools.hold(before_effect=turn.cut is not None and turn.cut.before_effect)
+        if stage.tools is not None:
+            stage.tools.answer_next(turn.tools)
         reply = _post(stage.client, turn, words)
         later_words = _words(stage.case, index + 1) if later else ""
         cut, reply = await self._cut(stage, turn, reply, later_words)

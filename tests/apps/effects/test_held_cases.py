@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.apps.chat_app import ChatApp, Defect, Json
+from tests.apps.chat_app import ChatApp, Defect, Json, ToolError
 from tests.apps.playing import STOP, playing, together
 
 from tpharness.apps.cases.case import AppCase
@@ -66,11 +66,15 @@ def test_an_honest_application_passes_and_what_its_tool_did_is_said() -> None:
 class OverMcp(ChatApp):
     """Mounts the ledger as an MCP server."""
 
-    async def _book(self, call: Json) -> None:
+    async def _book(self, call: Json) -> str:
         from mcp import Client  # a second, which collecting the tests does not take
 
         async with Client(self.environment[MCP_VARIABLE]) as client:
-            await client.call_tool(call["name"], json.loads(call["arguments"]))
+            answer = await client.call_tool(call["name"], json.loads(call["arguments"]))
+        text = str(getattr(answer.content[0], "text", ""))
+        if answer.is_error:
+            raise ToolError(text)
+        return text
 
 
 def test_the_ledger_is_mounted_over_mcp_too() -> None:

@@ -20,6 +20,7 @@ from tpharness.apps.effects import (
     EffectsEndpoint,
     Ledger,
     RunState,
+    ToolAnswer,
     ToolFailure,
     ToolRun,
     ToolSpec,
@@ -325,6 +326,27 @@ def test_another_process_can_hold_release_and_count() -> None:
             assert "error" in await post("/hold", {"tool": "book_flight"})
             async with session.post("/tools/book_hotel", data=b"[") as answer:
                 assert answer.status == 400
+
+    asyncio.run(asyncio.wait_for(asked(), 20))
+
+
+def test_the_next_runs_answer_what_they_are_given() -> None:
+    """In the order in which they start; then each tool returns what it is described with. A failure has no effect."""
+
+    async def asked() -> None:
+        ledger = Ledger()
+        given = (ToolAnswer(result=""), ToolAnswer(result={"terms": "long"}), ToolAnswer(failure="no room"))
+        ledger.answer_next(*given)
+        assert await ledger.perform("book_hotel", {}, "test") == ""
+        assert await ledger.perform("book_hotel", {}, "test") == {"terms": "long", "reference": "TP-2"}
+        with pytest.raises(ToolFailure, match="no room"):
+            await ledger.perform("book_hotel", {}, "test")
+        assert await ledger.perform("book_hotel", {}, "test") == {"booked": True, "reference": "TP-4"}
+        assert [run.effect_at is not None for run in ledger.runs] == [True, True, False, True]
+        assert ledger.runs[2].state is RunState.FAILED
+        ledger.answer_next(ToolAnswer(result=""))
+        ledger.answer_next()
+        assert await ledger.perform("book_hotel", {}, "test") == {"booked": True, "reference": "TP-5"}
 
     asyncio.run(asyncio.wait_for(asked(), 20))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from tpharness.apps.effects import ToolAnswer
 from tpharness.apps.provider import Plan
 
 __all__ = ["TOGETHER", "AppCase", "Cut", "CutBy", "Need", "Tool", "Turn"]
@@ -72,7 +73,8 @@ class Turn:
     """One message of the user, the answers of the model to the requests that it leads to, and a cut or none.
 
     `approve` are the answers to requests for approval in order, the last one for all further; None leaves them open.
-    `last_first` lets the tools of the ledger end in the opposite order of their starts. With `again` the user writes
+    `last_first` lets the tools of the ledger end in the opposite order of their starts, and `tools` is what the first
+    of them answer in place of what they return. With `again` the user writes
     nothing, and asks for another answer to the message of the turn before, whose `says` this one has, too. With `edits`
     the user writes in place of the message of that turn, counted from 1, and what came after it is gone.
     """
@@ -82,6 +84,7 @@ class Turn:
     cut: Cut | None = None
     approve: tuple[bool, ...] | None = (True,)
     last_first: bool = False
+    tools: tuple[ToolAnswer, ...] = ()
     again: bool = False
     edits: int | None = None
 

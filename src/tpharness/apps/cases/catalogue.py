@@ -10,7 +10,8 @@ from pathlib import Path
 from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.cases.case import AppCase, Tool
 from tpharness.apps.cases.from_scenarios import scenario_case
-from tpharness.apps.cases.own import ledger_cases, own_cases
+from tpharness.apps.cases.ledger import ledger_cases
+from tpharness.apps.cases.own import own_cases
 from tpharness.apps.cases.sweep import sweep_cases
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario

@@ -15,7 +15,7 @@ from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
 from tpharness.apps.cases.long_chats import long_cases
 from tpharness.apps.provider import Break, Call, Finish, Plan, Text, Thinking
 
-__all__ = ["ledger_cases", "own_cases"]
+__all__ = ["own_cases", "two_plans"]
 
 _SECOND = "Wait, one more thing: make it quiet, please."
 _HALF = len(INTRODUCTION) // 2
@@ -39,42 +39,10 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
         *_two_calls(tool, call_id),
         *_second_messages(plans),
         *long_cases(tool, call_id),
-        *_approvals(plans, _two_plans(tool, call_id)),
+        *_approvals(plans, two_plans(tool, call_id)),
     )
     wanted = {"stop-button": Need.STOP, "reload": Need.THREAD}
     return tuple(_with_need(case, wanted.get(case.id.partition("/")[0])) for case in cases)
-
-
-def ledger_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
-    """Return the cases that only a tool of the ledger can play: it is held before it has had its effect."""
-    plans = run_plans(tool, call_id)
-    ways = {
-        "user-leaves": ("The user closes the tab", CutBy.LEAVE, _TOOL),
-        "stop-button": ("The user presses the stop button", CutBy.STOP, _TOOL | {Need.STOP}),
-    }
-    before = (
-        AppCase(
-            id=f"{theme}/before-effect",
-            title=f"{who} while a tool runs that has not had its effect yet (with the ledger)",
-            turns=(Turn(says=ASK, plans=plans, cut=Cut(by=by, in_tool=True, before_effect=True)), next_turn())
-            if plans[0].calls
-            else (),
-            needs=needs,
-        )
-        for theme, (who, by, needs) in ways.items()
-    )
-    return (*before, _last_first(tool, call_id))
-
-
-def _last_first(tool: Tool | None, call_id: str) -> AppCase:
-    """Return two calls in one answer of which the second ends first: results belong to calls, not to places."""
-    plans = _two_plans(tool, call_id)
-    return AppCase(
-        id="uncut/second-call-ends-first",
-        title="Nothing is cut: of two calls at once the second ends first (with the ledger)",
-        turns=(Turn(says=ASK, plans=plans, last_first=True), next_turn()) if plans else (),
-        needs=_TOOL,
-    )
 
 
 def _with_need(case: AppCase, need: Need | None) -> AppCase:
@@ -165,13 +133,13 @@ def _two_calls(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
     if tool is None:
         yield from (uncut, left)
         return
-    plans = _two_plans(tool, call_id)
+    plans = two_plans(tool, call_id)
     yield replace(uncut, turns=(Turn(says=ASK, plans=plans), next_turn()))
     cut = Cut(by=CutBy.LEAVE, in_tool=True)
     yield replace(left, turns=(Turn(says=ASK, plans=plans, cut=cut), next_turn()))
 
 
-def _two_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:
+def two_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:
     """Return the answers of a run that begins with two calls at once; none without a tool."""
     if tool is None:
         return ()

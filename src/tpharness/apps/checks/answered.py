@@ -1,28 +1,41 @@
 """answered: after an interruption, the answer to the next message is shown to the user.
 
 Judged where the application was seen to show an answer of the model word for word before: the words of the next answer
-are the same.
+are the same. A run in which nothing is cut goes on when its tool has ended, where the application was seen to do so
+before; it may end with a tool that fails, if it says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from tpharness.apps.checks.alive import describe
 from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.effects import runs_of_calls
 from tpharness.apps.checks.truth import is_part_of
-from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_text
+from tpharness.apps.effects import RunState
+from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_outputs, shown_text
 from tpharness.apps.provider import Outcome
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]
 
 UNSEEN = Kind("answer-unseen")
+BROKEN_OFF = Kind("run-broken-off")
+_ERROR = 400
 _GIVEN = (Outcome.COMPLETED, Outcome.DISCONNECTED)
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield the first later turn whose answer the model gave, and the user has not seen."""
+    """Yield the first later turn whose answer the user has not seen, and the first run that its tool has ended."""
+    yield from islice(_unseen(evidence), 1)
+    yield from islice(_broken_off(evidence), 1)
+
+
+def _unseen(evidence: AppEvidence) -> Iterator[Finding]:
+    if not evidence.shows_answers:
+        return
     for turn in evidence.later_turns:
         answers = [asked for asked in turn.asked if not asked.unplanned and asked.outcome in _GIVEN]
         refused = any(asked.outcome is Outcome.REFUSED for asked in turn.asked)
@@ -33,7 +46,27 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
             got = f"{describe(turn.reply)}; on the screen: {shown_text(turn.screen)!r}"
             words = answers[-1].plan.text if answers[-1].plan is not None else ""
             yield UNSEEN.at(place, got=got, expected=f"the answer of the model on the screen: {words}")
-            return
+
+
+def _broken_off(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield the runs that end with the first call of a tool: it has ended, and the model is not asked again."""
+    runs = runs_of_calls(evidence, evidence.tool_runs or ())
+    for turn, planned in zip(evidence.turns, evidence.case.turns, strict=False):
+        calls = turn.asked[0].complete_calls if len(turn.asked) == 1 else ()
+        if not evidence.goes_on or not calls or planned.cut is not None or planned.approve != (True,):
+            continue
+        states = {call.call_id: {run.state for run in runs.get(call.call_id, ())} for call in calls}
+        failed = any(RunState.FAILED in found for found in states.values())
+        ended = {call_id for call_id, found in states.items() if found & {RunState.COMPLETED, RunState.FAILED}}
+        ended |= shown_outputs(turn.screen).keys()
+        if all(call.call_id in ended for call in calls) and not (failed and _says_so(turn)):
+            expected = "a request with the result of the tool" + (", or an error to the user" if failed else "")
+            yield BROKEN_OFF.at(at(turn), got=f"none; {describe(turn.reply)}", expected=expected)
+
+
+def _says_so(turn: TurnSeen) -> bool:
+    reply = turn.reply
+    return reply is not None and (reply.reports_error or "error" in reply.types or reply.status >= _ERROR)
 
 
 def _has_answer(turn: TurnSeen) -> bool:
@@ -49,7 +82,7 @@ def _has_answer(turn: TurnSeen) -> bool:
 CHECK = AppCheck(
     name="answered",
     clause="app.answered",
-    kinds=(UNSEEN,),
+    kinds=(UNSEEN, BROKEN_OFF),
     find=find,
-    applies=lambda evidence: evidence.shows_answers and len(evidence.turns) > 1,
+    applies=lambda evidence: (evidence.shows_answers or evidence.goes_on) and len(evidence.turns) > 1,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.apps.effects.ledger import Ledger, RunState, ToolRun
+from tpharness.apps.effects.ledger import Ledger, RunState, ToolAnswer, ToolRun
 
 __all__ = ["CaseTools", "ToolRunSeen"]
 
@@ -53,6 +53,10 @@ class CaseTools:
     def hold(self, *, before_effect: bool) -> None:
         """Let runs that start from now on wait: before their effect, or after it."""
         self._ledger.hold(before_effect=before_effect)
+
+    def answer_next(self, answers: tuple[ToolAnswer, ...]) -> None:
+        """Let the next runs answer this in place of what their tools return, and no run after the turn."""
+        self._ledger.answer_next(*answers)
 
     def release(self) -> None:
         """Let every run go on, and those that start from now on."""

@@ -7,6 +7,7 @@ it is known for certain whether what it was called for has happened, whatever th
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,7 +15,17 @@ from typing import Any
 
 from tpharness.errors import TargetError, UsageError
 
-__all__ = ["DEFAULT_TOOLS", "Ledger", "RunState", "ToolFailure", "ToolRun", "ToolSpec", "ToolWaitError", "reference_of"]
+__all__ = [
+    "DEFAULT_TOOLS",
+    "Ledger",
+    "RunState",
+    "ToolAnswer",
+    "ToolFailure",
+    "ToolRun",
+    "ToolSpec",
+    "ToolWaitError",
+    "reference_of",
+]
 
 
 class ToolWaitError(TargetError):
@@ -56,11 +67,22 @@ class ToolSpec:
         """Return what a model is told of the tool."""
         return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
 
-    def result_of(self, number: int) -> Any:
-        """Return the result of a run by its number."""
-        if self.numbered and isinstance(self.result, Mapping):
-            return {**self.result, "reference": reference_of(number)}
-        return self.result
+    def answer(self, number: int, given: ToolAnswer | None = None) -> Any:
+        """Return the result of a run by its number, or what is given in its place; ToolFailure if that is one."""
+        told = given or ToolAnswer(result=self.result, failure=self.failure)
+        if told.failure is not None:
+            raise ToolFailure(told.failure)
+        if self.numbered and isinstance(told.result, Mapping):
+            return {**told.result, "reference": reference_of(number)}
+        return told.result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """What one run of a tool answers in place of what its `ToolSpec` says: a result, or the text that it fails with."""
+
+    result: Any = None
+    failure: str | None = None
 
 
 def reference_of(number: int) -> str:
@@ -164,6 +186,7 @@ class Ledger:
         self.tools = {tool.name: tool for tool in tools}
         self.runs: list[ToolRun] = []
         self._holds: dict[str | None, bool] = {}  # tool → before its effect
+        self._given: deque[ToolAnswer] = deque()
         self._taken = 0
         self._started = asyncio.Event()
 
@@ -175,6 +198,10 @@ class Ledger:
     def stop_holding(self, tool: str | None = None) -> None:
         """Let runs that start from now on go through; those that hold still need `ToolRun.release`."""
         self._holds.pop(tool, None)
+
+    def answer_next(self, *answers: ToolAnswer) -> None:
+        """Let the next runs answer this in place of what their tools return; without answers, nothing more of it."""
+        self._given = deque(answers)
 
     def effects(self, tool: str | None = None) -> int:
         """Return how often a tool, or any tool, had its effect."""
@@ -204,23 +231,25 @@ class Ledger:
         loop = asyncio.get_running_loop()
         number, now = len(self.runs) + 1, loop.time()
         run = ToolRun(number=number, tool=tool, arguments=arguments, via=via, started_at=now, call_id=call_id)
+        given = self._given.popleft() if self._given else None
         before_effect = self._holds.get(tool, self._holds.get(None))
         self.runs.append(run)
         self._started.set()
         try:
             if before_effect is True:
                 await run.hold()
-            if spec is not None and spec.failure is not None:
-                run.change(RunState.FAILED)
-                raise ToolFailure(spec.failure)
+            result = None if spec is None else spec.answer(number, given)
             run.effect_at = loop.time()
             if before_effect is False:
                 await run.hold()
         except asyncio.CancelledError:
             run.change(RunState.CANCELLED)
             raise
+        except ToolFailure:
+            run.change(RunState.FAILED)
+            raise
         run.change(RunState.COMPLETED)
-        return None if spec is None else spec.result_of(number)
+        return result
 
     def _known(self, tool: str | None) -> ToolSpec | None:
         if tool is not None and tool not in self.tools:
