@@ -59,6 +59,7 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
         "told the model that it said what it never said",
     ),
     "doubled": (("answer-doubled", "call-doubled"), "told the model twice what it had said once"),
+    "seen twice": (("answer-shown-twice",), "showed its user twice what the model had said once"),
     "user's turn": (
         ("user-turn-lost", "user-turn-doubled", "user-turn-misplaced", "answer-misplaced"),
         "lost, doubled or moved a message of the user, or put an answer behind a later one",

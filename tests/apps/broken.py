@@ -8,7 +8,7 @@ from typing import Any
 from tests.apps.chat_app import Defect
 from tests.apps.playing import STOP, THREAD
 
-__all__ = ["OBSERVED", "ROWS", "Broken"]
+__all__ = ["OBSERVED", "RACES", "ROWS", "Broken"]
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,20 @@ VIEWED = {"thread": THREAD}
 LEDGER = {"effects": "ledger"}
 RETURNS = ("tool-returns/empty-text", "tool-returns/very-much")
 FAILS = ("tool-fails/with-an-error", "tool-fails/one-of-two")
+RACES = ("stop-button/twice", "stop-button/after-the-end", "stop-button/and-a-message")
 LONG = ("long-chat/many-turns", "long-chat/many-steps")
 ROWS = [
     broken("alive", Defect.BRICKS, "chat-bricked"),
     broken("alive", Defect.FAILS_ONCE, "next-turn-failed"),
     broken("answered", Defect.MUTES_NEXT, "answer-unseen"),
+    broken("answered", Defect.SHOWS_TWICE, "answer-shown-twice"),
+    replace(broken("alive", Defect.KEEPS_STOP, "next-turn-failed", stop=STOP), cases=RACES),
+    replace(
+        broken("user-turns", Defect.SAVES_STOP_LATE, "user-turn-lost", stop=STOP),
+        besides=frozenset({"chat-same-role-twice"}),  # the answers before and behind the lost message follow each other
+        cases=RACES,
+    ),
+    replace(broken("user-turns", Defect.REPEATS_MESSAGE, "user-turn-doubled"), cases=("model-fails/rate-limited",)),
     broken("accepted", Defect.KEEPS_ORPHAN_RESULT, "chat-orphan-tool-message"),
     replace(broken("accepted", Defect.TRIMS_ANYWHERE, "chat-orphan-tool-message"), cases=LONG),
     broken("prefix", Defect.REPAIRS_ARGUMENTS, "arguments-invented"),
@@ -108,6 +117,7 @@ ROWS = [
     broken("stops-or-goes-on", Defect.IGNORES_STOP, "stop-ignored", stop=STOP),
     broken("stops-or-goes-on", Defect.REFUSES_STOP, "stop-refused", stop=STOP),
     broken("same-view", Defect.HIDES_HALF_TEXT, "view-differs", **VIEWED),
+    broken("same-view", Defect.VIEWS_TWICE, "view-differs", **VIEWED),
     broken("same-view", Defect.SHOWS_OLD_BRANCH, "view-differs", **VIEWED, **BRANCHING),
     broken("same-view", Defect.ANSWERS_NO_VIEW, "view-unreadable", **VIEWED),
     broken("asked-once", Defect.ASKS_TWICE, "model-asked-twice"),

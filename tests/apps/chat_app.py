@@ -39,6 +39,7 @@ Json = dict[str, Any]
 WINDOW = 10
 """How many messages an application tells that trims."""
 SYSTEM = "You help travellers."
+_WRITING = 0.5  # seconds in which another message may come
 _LONGEST = 1 << 16  # letters of a result
 NOT_APPROVED = "The user has not approved this call."
 INTERRUPTED = "The tool was interrupted; whether it has run is not known."
@@ -103,6 +104,13 @@ class Defect(StrEnum):
     TEARS_STREAM = "a failure of the model ends the stream without a word"
     SENDS_ODD_STREAM = "a delta is sent for a text that has not started, at the end of the stream"
     RUNS_ON = "the run goes on when its client has left"
+    SHOWS_TWICE = "the text of an answer is streamed, and sent once more as a whole"
+    VIEWS_TWICE = "the view after a reload has every answer twice"
+    KEEPS_STOP = "a stop that comes when no run goes on ends the next one"
+    SAVES_STOP_LATE = "what a stop has left is stored when the stop is answered, over what was written meanwhile"
+    REPEATS_MESSAGE = (
+        "where the model's API has failed, the user's message is stored once more, and the model asked again"
+    )
     HIDES_HALF_TEXT = "the view after a reload leaves out unfinished answers"
     ANSWERS_NO_VIEW = "the view after a reload is a page"
     ASKS_TWICE = "the model is asked twice for every answer"
@@ -120,6 +128,8 @@ class Stored:
     turns: int = 0
     half: set[int] = field(default_factory=set)
     run: asyncio.Task[None] | None = None
+    stopped: bool = False
+    written: asyncio.Event = field(default_factory=asyncio.Event)
     waiting: list[tuple[Json, Json]] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
     replaced: list[Json] = field(default_factory=list)
@@ -234,6 +244,7 @@ class ChatApp:
         chat.places[message["id"]] = len(chat.messages)
         text = "".join(part["text"] for part in message["parts"] if part["type"] == "text")
         chat.messages.append({"role": "user", "content": text})
+        chat.written.set()
 
     async def stop(self, request: web.Request) -> web.Response:
         """The stop button, which takes no fields, as CopilotKit's does not."""
@@ -241,8 +252,20 @@ class ChatApp:
             return web.json_response({"error": "invalid_request", "issues": ["unknown field"]}, status=400)
         chat = self.chats.get(request.match_info["id"])
         if chat is not None and chat.run is not None and not self._has(Defect.IGNORES_STOP):
+            chat.stopped = chat.run.done()
             chat.run.cancel()
+            if self._has(Defect.SAVES_STOP_LATE) and not chat.stopped:
+                await self._save_late(chat)
         return web.json_response({"stopped": True})
+
+    async def _save_late(self, chat: Stored) -> None:
+        """Store what there is when the run has stopped, once another message has come or there was time for one."""
+        await asyncio.gather(*([chat.run] if chat.run is not None else []), return_exceptions=True)
+        chat.written.clear()
+        kept = list(chat.messages)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(chat.written.wait(), _WRITING)
+        chat.messages[:] = kept
 
     async def view(self, request: web.Request) -> web.Response:
         """The chat after a reload, as UI messages."""
@@ -251,6 +274,8 @@ class ChatApp:
         chat = self.chats.get(request.match_info["id"], Stored())
         hidden = chat.half if self._has(Defect.HIDES_HALF_TEXT) else set()
         shown = [message for index, message in enumerate(chat.messages) if index not in hidden]
+        if self._has(Defect.VIEWS_TWICE):
+            shown = [one for message in shown for one in [message] * (1 + (message["role"] == "assistant"))]
         if self._has(Defect.SHOWS_OLD_BRANCH):
             shown = [*chat.replaced, *shown]
         return web.json_response({"messages": ui_messages(shown)})
@@ -268,6 +293,10 @@ class ChatApp:
         step = begun
         try:
             await out.send({"type": "start"})
+            if self._has(Defect.KEEPS_STOP) and chat.stopped:
+                chat.stopped = False
+                await out.send({"type": "finish", "finishReason": "stop"}, done=True)
+                return
             if self.titles:
                 await self._title(chat)
             if chat.waiting:
@@ -327,6 +356,9 @@ class ChatApp:
             self._store(chat, text, list(calls.values()), whole=whole and not cut)
         if text:
             await out.send({"type": "text-end", "id": name})
+            if self._has(Defect.SHOWS_TWICE):
+                for chunk in ({"type": "text-start"}, {"type": "text-delta", "delta": text}, {"type": "text-end"}):
+                    await out.send({**chunk, "id": f"{name}-whole"})
         for call in calls.values() if cut else ():
             known = {"toolCallId": call["id"], "toolName": call["name"], "input": call["arguments"]}
             await out.send({"type": "tool-input-error", **known, "errorText": "the arguments are not complete"})
@@ -358,7 +390,14 @@ class ChatApp:
                 async for _ in unread:
                     pass
         self.requests += 1
-        async with self.model.stream(self.told(chat), TOOLS) as stream:
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                stream = await stack.enter_async_context(self.model.stream(self.told(chat), TOOLS))
+            except ModelError:
+                if not self._has(Defect.REPEATS_MESSAGE):
+                    raise
+                chat.messages.append(next(one for one in reversed(chat.messages) if one["role"] == "user"))
+                stream = await stack.enter_async_context(self.model.stream(self.told(chat), TOOLS))
             yield stream
 
     async def _title(self, chat: Stored) -> None:

@@ -249,3 +249,10 @@ def test_a_request_that_is_repeated_is_not_the_end_of_its_tool() -> None:
     (result,) = play(ChatApp(Defect.ASKS_TWICE), "user-leaves/while-tool-runs")
     assert result.outcome is Outcome.NOT_APPLICABLE
     assert "did not ask the model as often as the case plans" in result.reason
+
+
+def test_a_call_that_is_told_twice_is_not_a_later_call_under_another_id() -> None:
+    """The model may make the same call again, with equal arguments, when the first is told twice already."""
+    (result,) = play(ChatApp(Defect.DOUBLES_CALL), "long-chat/many-turns")
+    assert result.outcome is Outcome.FAILED
+    assert {finding.code for finding in result.findings if finding.level is Level.MUST} == {"call-doubled"}

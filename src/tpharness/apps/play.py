@@ -139,6 +139,8 @@ class Player:
             stage.tools.release()
         if cut is None or cut.cut.by not in _LEAVES:
             reply = await self._to_the_end(stage, turn, reply)
+        if turn.stops_late:
+            await stage.client.stop()
         if stage.second is not None:
             await stage.second.ended(self._config.answer)
         asks = any(one.has("tool-approval-request") for one in stage.client.replies)
@@ -257,7 +259,11 @@ class Player:
                 answered = await stage.client.stop()
                 await reply.ended(self._config.stop_within)
                 await reply.leave()
+                for _ in range(cut.presses - 1):
+                    await stage.client.stop()
                 return answered
+            case CutBy.STOP_AND_WRITE:
+                return await self._stop_and_write(stage, reply, exchange, later)
             case CutBy.RELOAD:
                 await reply.leave()
                 stage.left = tuple(await stage.client.screen())
@@ -280,6 +286,16 @@ class Player:
             case CutBy.MODEL:
                 exchange.release()
         return None
+
+    async def _stop_and_write(self, stage: Stage, reply: Reply, exchange: Exchange, later: str) -> Fetched | None:
+        """Press the stop button, and write when the run has stopped or the address has answered, whichever is first."""
+        pressed = asyncio.create_task(stage.client.stop())
+        await self._until(lambda: pressed.done() or exchange.is_over, _CATCH_UP * self._config.quiet)
+        await reply.leave()
+        stage.second = stage.client.submit(f"{stage.mark} {later}")
+        await self._until(lambda: any(one.knows(later) for one in stage.new()), _CATCH_UP * self._config.quiet)
+        exchange.release()
+        return await pressed
 
     async def _reload(self, stage: Stage) -> Fetched | None:
         """Open the page anew: with the messages that the application shows, and the answer that still streams."""

@@ -15,6 +15,7 @@ from tpharness.apps.checks.view import unreadable_view
 from tpharness.apps.client import End
 from tpharness.apps.evidence import AppEvidence, ReplySeen, TurnSeen, shown_text
 from tpharness.apps.marks import marks_in
+from tpharness.apps.provider import Call
 from tpharness.findings import Finding, Kind, shorten
 from tpharness.printable import counted
 
@@ -83,7 +84,7 @@ def _wrong_address(evidence: AppEvidence) -> Finding | None:
         answered = turn.cut.answered if turn.cut is not None else None
         if turn.cut is None or answered is None or answered.status not in _NO_SUCH_ADDRESS:
             continue
-        if turn.cut.cut.by is CutBy.STOP:
+        if turn.cut.cut.by in (CutBy.STOP, CutBy.STOP_AND_WRITE):
             got = f"status {answered.status}: {shorten(answered.text, 200)}"
             return STOP_REFUSED.at(at(turn), got=got, expected="an address that exists")
         return unreadable_view(answered)
@@ -102,10 +103,11 @@ def _mixed_chats(evidence: AppEvidence) -> Finding | None:
 
 def _changed_ids(evidence: AppEvidence) -> Finding | None:
     """Return a finding for the first call that is sent back under another id, with the same tool and arguments."""
-    made = {call.call_id: call for _, asked in evidence.asked for call in asked.called}
+    made: dict[str, Call] = {}
     for turn, asked in evidence.asked:
         told_ids = {told.call_id for told in asked.told_calls()}
         missing = [call for call_id, call in made.items() if call_id not in told_ids and args_of(call) is not None]
+        made |= {call.call_id: call for call in asked.called}
         for told in (told for told in asked.told_calls() if told.call_id not in made):
             for call in missing:
                 if (call.name, args_of(call)) == (told.name, told.args):

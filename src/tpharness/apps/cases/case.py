@@ -18,6 +18,7 @@ class CutBy(StrEnum):
 
     LEAVE = "the user closes the tab"
     STOP = "the user presses the stop button"
+    STOP_AND_WRITE = "the user presses the stop button and writes a message at once"
     RELOAD = "the user reloads the page"
     SECOND_MESSAGE = "the user writes a second message"
     SECOND_TAB = "the user writes in a second tab"
@@ -25,7 +26,7 @@ class CutBy(StrEnum):
     WAIT = "the model is slow"
 
 
-TOGETHER = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB)
+TOGETHER = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB, CutBy.STOP_AND_WRITE)
 """Cuts at which the next turn begins while this one goes on."""
 
 
@@ -59,13 +60,15 @@ class Cut:
     """A cut in the answer to request number `request` of its turn, from 0.
 
     It is made when the model holds after the pieces of the plan's `hold_at`; with `in_tool`, after the whole answer,
-    while the tools that it calls run. The ledger holds them then, after their effect or `before_effect`.
+    while the tools that it calls run. The ledger holds them then, after their effect or `before_effect`. `presses`
+    is how often the stop button is pressed.
     """
 
     by: CutBy
     request: int = 0
     in_tool: bool = False
     before_effect: bool = False
+    presses: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,8 @@ class Turn:
     `last_first` lets the tools of the ledger end in the opposite order of their starts, and `tools` is what the first
     of them answer in place of what they return. With `again` the user writes
     nothing, and asks for another answer to the message of the turn before, whose `says` this one has, too. With `edits`
-    the user writes in place of the message of that turn, counted from 1, and what came after it is gone.
+    the user writes in place of the message of that turn, counted from 1, and what came after it is gone. `stops_late`
+    presses the stop button when the answer has ended.
     """
 
     says: str
@@ -87,6 +91,7 @@ class Turn:
     tools: tuple[ToolAnswer, ...] = ()
     again: bool = False
     edits: int | None = None
+    stops_late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

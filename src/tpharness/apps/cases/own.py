@@ -20,6 +20,7 @@ __all__ = ["own_cases", "two_plans"]
 _SECOND = "Wait, one more thing: make it quiet, please."
 _HALF = len(INTRODUCTION) // 2
 _OVERLOADED = Plan(breaks=Break.STATUS, status=503, once=True)
+_RATE_LIMITED = Plan(breaks=Break.STATUS, status=429, once=True, error_text="Rate limit reached for requests")
 _UNKNOWN_TOOL = "no_such_tool"
 _TOOL = frozenset({Need.TOOL})
 _RUNNING = frozenset({Need.TOOL, Need.SLOW_TOOL})
@@ -37,6 +38,7 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
         *branch_cases(plans),
         *_tool_cases(tool, call_id),
         *_two_calls(tool, call_id),
+        *_stop_races(plans),
         *_second_messages(plans),
         *long_cases(tool, call_id),
         *_approvals(plans, two_plans(tool, call_id)),
@@ -80,6 +82,11 @@ def _model_cases(plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase
         id="model-fails/once",
         title="The model's API is overloaded once, before the last answer",
         turns=(Turn(says=ASK, plans=(*plans[:-1], _OVERLOADED, plans[-1])), next_turn()),
+    )
+    yield AppCase(
+        id="model-fails/rate-limited",
+        title="The model's API answers the first request with status 429, and the same again with its answer",
+        turns=(Turn(says=ASK, plans=(_RATE_LIMITED, *plans)), next_turn()),
     )
     yield AppCase(
         id="model-stops/without-words",
@@ -183,6 +190,29 @@ def _thinking(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
         ),
     ):
         yield AppCase(id=name, title=title, turns=(turn, next_turn()), needs=frozenset({Need.THOUGHTS}))
+
+
+def _stop_races(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
+    """Yield stops that come twice, too late, and together with the next message: none of them ends the next run."""
+    needs = frozenset({Need.STOP})
+    text = Plan(items=(Text(pieces=INTRODUCTION + ANSWER),), hold_at=_HALF)
+    second = replace(next_turn(_SECOND), plans=(Plan(items=(Text(pieces=("Quiet ", "it is.")),)),))
+    cases = {
+        "stop-button/twice": (
+            "The user presses the stop button in the text, and once more",
+            (Turn(says=ASK, plans=(text,), cut=Cut(by=CutBy.STOP, presses=2)),),
+        ),
+        "stop-button/after-the-end": (
+            "The user presses the stop button when the answer has ended",
+            (Turn(says=ASK, plans=plans, stops_late=True),),
+        ),
+        "stop-button/and-a-message": (
+            "The user presses the stop button in the text, and writes at once",
+            (Turn(says=ASK, plans=(text,), cut=Cut(by=CutBy.STOP_AND_WRITE)), second),
+        ),
+    }
+    for name, (title, turns) in cases.items():
+        yield AppCase(id=name, title=title, turns=(*turns, next_turn()), needs=needs)
 
 
 def _second_messages(plans: tuple[Plan, ...]) -> Iterator[AppCase]:

@@ -2,7 +2,7 @@
 
 Judged where the application was seen to show an answer of the model word for word before: the words of the next answer
 are the same. A run in which nothing is cut goes on when its tool has ended, where the application was seen to do so
-before; it may end with a tool that fails, if it says so.
+before; it may end with a tool that fails, if it says so. Where nobody leaves, the user sees an answer once.
 """
 
 from __future__ import annotations
@@ -10,27 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from tpharness.apps.cases.case import CutBy
 from tpharness.apps.checks.alive import describe
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.effects import runs_of_calls
-from tpharness.apps.checks.truth import is_part_of
+from tpharness.apps.checks.truth import is_part_of, normal
 from tpharness.apps.effects import RunState
 from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_outputs, shown_text
 from tpharness.apps.provider import Outcome
 from tpharness.findings import Finding, Kind
+from tpharness.printable import counted
 
 __all__ = ["CHECK"]
 
 UNSEEN = Kind("answer-unseen")
 BROKEN_OFF = Kind("run-broken-off")
+TWICE = Kind("answer-shown-twice")
 _ERROR = 400
 _GIVEN = (Outcome.COMPLETED, Outcome.DISCONNECTED)
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield the first later turn whose answer the user has not seen, and the first run that its tool has ended."""
+    """Yield the first later turn whose answer is not seen, run that its tool has ended, and answer seen twice."""
     yield from islice(_unseen(evidence), 1)
     yield from islice(_broken_off(evidence), 1)
+    yield from islice(_shown_twice(evidence), 1)
 
 
 def _unseen(evidence: AppEvidence) -> Iterator[Finding]:
@@ -39,13 +43,34 @@ def _unseen(evidence: AppEvidence) -> Iterator[Finding]:
     for turn in evidence.later_turns:
         answers = [asked for asked in turn.asked if not asked.unplanned and asked.outcome in _GIVEN]
         refused = any(asked.outcome is Outcome.REFUSED for asked in turn.asked)
-        if not answers or refused or turn.cut is not None or turn in evidence.meanwhile:
+        if not answers or refused or turn.cut is not None or _is_written_meanwhile(evidence, turn):
             continue
         if not _has_answer(turn):
             place = at(turn, request=answers[-1].number)
             got = f"{describe(turn.reply)}; on the screen: {shown_text(turn.screen)!r}"
             words = answers[-1].plan.text if answers[-1].plan is not None else ""
             yield UNSEEN.at(place, got=got, expected=f"the answer of the model on the screen: {words}")
+
+
+def _is_written_meanwhile(evidence: AppEvidence, turn: TurnSeen) -> bool:
+    """Whether the message was written while a run went on that nobody had stopped."""
+    before = [one.cut for one in evidence.turns if one.number == turn.number - 1]
+    stopped = any(cut is not None and cut.cut.by is CutBy.STOP_AND_WRITE for cut in before)
+    return turn in evidence.meanwhile and not stopped
+
+
+def _shown_twice(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield the answers that are on the screen more often than the model has given them."""
+    for turn in evidence.turns:
+        if turn.cut is not None and turn.cut.cut.by not in (CutBy.MODEL, CutBy.WAIT):
+            return  # what an interrupted page shows of an answer that it takes up again is its own matter
+        screen = normal(shown_text(turn.screen))
+        given = [normal(one.said) for other in evidence.turns[: turn.number] for one in other.asked]
+        for words in (normal(asked.said) for asked in turn.asked if asked.is_whole):
+            count = sum(text.count(words) for text in given) if words else 0
+            if words and screen.count(words) > count:
+                got = f"{screen.count(words)} times: {words}"
+                yield TWICE.at(at(turn, what="the screen"), got=got, expected=counted(count, "time"))
 
 
 def _broken_off(evidence: AppEvidence) -> Iterator[Finding]:
@@ -82,7 +107,7 @@ def _has_answer(turn: TurnSeen) -> bool:
 CHECK = AppCheck(
     name="answered",
     clause="app.answered",
-    kinds=(UNSEEN, BROKEN_OFF),
+    kinds=(UNSEEN, BROKEN_OFF, TWICE),
     find=find,
     applies=lambda evidence: (evidence.shows_answers or evidence.goes_on) and len(evidence.turns) > 1,
 )

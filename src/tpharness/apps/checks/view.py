@@ -17,6 +17,7 @@ from tpharness.apps.client import End, Fetched, text_of
 from tpharness.apps.evidence import AppEvidence, shown_calls, shown_outputs, shown_text
 from tpharness.apps.thread.document import find_thread
 from tpharness.findings import Finding, Kind, Place
+from tpharness.printable import counted
 
 __all__ = ["CHECK", "messages_in", "unreadable_view"]
 
@@ -43,6 +44,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         _changed_results(screen, messages),
         _moved(evidence, screen, messages),
         _still_there(evidence, screen, messages),
+        _doubled(evidence, messages),
     )
     yield from (GONE.at(_PLACE, got=got, expected=expected) for got, expected in islice(gone, 1))
 
@@ -99,6 +101,17 @@ def _still_there(
         for words in (turn.says, *(asked.said for asked in turn.asked)):
             if normal(words) and is_part_of(words, view) and not is_part_of(words, on_screen):
                 yield words, "nothing of what the user has replaced"
+
+
+def _doubled(evidence: AppEvidence, messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Yield the answers that a reloaded page shows more often than the model has given them."""
+    view = normal(shown_text(messages))
+    given = [normal(asked.said) for turn in evidence.turns for asked in turn.asked]
+    for turn in evidence.turns:
+        for words in (normal(asked.said) for asked in turn.asked if asked.is_whole):
+            count = sum(text.count(words) for text in given) if words else 0
+            if words and view.count(words) > count:
+                yield f"{view.count(words)} times: {words}", counted(count, "time")
 
 
 def _all_words(messages: Sequence[Message]) -> str:
