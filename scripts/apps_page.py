@@ -78,6 +78,7 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "hidden": (("failure-as-finish",), "showed a failure of the model as an ordinary end"),
     "stream": (("stream-refused",), "sent a stream that its own kind of client refuses"),
+    "in vain": (("approved-not-run",), "did not run a tool that its user had approved"),
     "exited": (("app-exited",), "ended its process"),
     "not judged": ((), "could not be judged in this case"),
     "n/a": ((), "cannot be brought into this case"),

@@ -48,6 +48,7 @@ LEDGER = {"effects": "ledger"}
 RETURNS = ("tool-returns/empty-text", "tool-returns/very-much")
 FAILS = ("tool-fails/with-an-error", "tool-fails/one-of-two")
 RACES = ("stop-button/twice", "stop-button/after-the-end", "stop-button/and-a-message")
+APPROVALS = ("approval/in-two-tabs", "approval/after-reload")
 LONG = ("long-chat/many-turns", "long-chat/many-steps")
 ROWS = [
     broken("alive", Defect.BRICKS, "chat-bricked"),
@@ -96,6 +97,13 @@ ROWS = [
     broken("effects", Defect.FORGETS_EFFECT, "effect-forgotten", **COUNTED),
     broken("effects", Defect.RUNS_TWICE, "tool-ran-twice", **COUNTED),
     broken("effects", Defect.RUNS_UNAPPROVED, "tool-ran-unapproved", **COUNTED),
+    replace(
+        broken("effects", Defect.RUNS_AGAIN, "tool-ran-twice", **COUNTED),
+        besides=frozenset({"chat-same-role-twice"}),  # the second approval has an answer of its own
+        cases=APPROVALS,
+    ),
+    replace(broken("effects", Defect.IGNORES_APPROVAL, "approved-not-run", **COUNTED, **VIEWED), cases=APPROVALS),
+    replace(broken("same-view", Defect.FORGETS_REQUEST, "view-differs", **VIEWED), cases=APPROVALS),
     replace(
         broken("accepted", Defect.DROPS_EMPTY_RESULT, "chat-call-unanswered", **LEDGER),
         besides=frozenset({"effect-forgotten"}),  # the call has had its effect, and no result

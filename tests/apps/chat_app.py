@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -91,6 +91,9 @@ class Defect(StrEnum):
     FAILS_TOGETHER = "where one of two tools fails, the calls and results of both are taken back"
     BREAKS_AT_LENGTH = "a run fails whose tool returns very much"
     BREAKS_AT_FAILURE = "a run whose tool fails ends there as if it were complete"
+    RUNS_AGAIN = "a tool runs for each approval that comes, also for a second one of the same call"
+    IGNORES_APPROVAL = "a call that its user approves after a reload of the page is denied"
+    FORGETS_REQUEST = "the view after a reload has no request for approval"
     DATES_PROMPT = "the system prompt counts the requests"
     REWORDS_RESULT = "a result is stored otherwise than it was told first"
     SWAPS_RESULTS = "results of parallel calls are told with each other's calls from the second turn on"
@@ -119,6 +122,10 @@ class Defect(StrEnum):
     REFUSES_STOP = "the address of the stop button answers with an error"
 
 
+ASKING = {Defect.RUNS_UNAPPROVED, Defect.RUNS_AGAIN, Defect.IGNORES_APPROVAL, Defect.FORGETS_REQUEST}
+"""Defects of applications that ask for approvals."""
+
+
 @dataclass(slots=True)
 class Stored:
     """One chat: messages of the model's API, the views of them, and what went on."""
@@ -129,8 +136,10 @@ class Stored:
     half: set[int] = field(default_factory=set)
     run: asyncio.Task[None] | None = None
     stopped: bool = False
+    viewed: bool = False
     written: asyncio.Event = field(default_factory=asyncio.Event)
     waiting: list[tuple[Json, Json]] = field(default_factory=list)
+    answered: list[tuple[Json, Json]] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
     replaced: list[Json] = field(default_factory=list)
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -161,7 +170,7 @@ class ChatApp:
         self.base_url, self.api_key = base_url, api_key
         self.tool_seconds = tool_seconds
         self.effects = effects
-        self.approvals = approvals or Defect.RUNS_UNAPPROVED in defects
+        self.approvals = approvals or bool(ASKING & set(defects))
         self.titles = titles
         self.cancels_tools = cancels_tools
         self.says_call_ids = says_call_ids
@@ -218,6 +227,10 @@ class ChatApp:
                 answer["content"] = NOT_APPROVED
             chat.waiting = []
             self._store_message(chat, body)
+        elif not chat.waiting:
+            if not self._has(Defect.RUNS_AGAIN):
+                return web.json_response({"error": "nothing waits for an approval"}, status=409)
+            chat.waiting = chat.answered
         response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache"})
         await response.prepare(request)
         chat.run = asyncio.create_task(self._run(chat, self.writer(chat, body, response), approvals))
@@ -272,13 +285,15 @@ class ChatApp:
         if self._has(Defect.ANSWERS_NO_VIEW):
             return web.Response(text="<!doctype html><title>Chat</title>", content_type="text/html")
         chat = self.chats.get(request.match_info["id"], Stored())
+        chat.viewed = True
         hidden = chat.half if self._has(Defect.HIDES_HALF_TEXT) else set()
         shown = [message for index, message in enumerate(chat.messages) if index not in hidden]
         if self._has(Defect.VIEWS_TWICE):
             shown = [one for message in shown for one in [message] * (1 + (message["role"] == "assistant"))]
         if self._has(Defect.SHOWS_OLD_BRANCH):
             shown = [*chat.replaced, *shown]
-        return web.json_response({"messages": ui_messages(shown)})
+        asked = () if self._has(Defect.FORGETS_REQUEST) else [call["id"] for call, _ in chat.waiting]
+        return web.json_response({"messages": ui_messages(shown, asked)})
 
     # ------------------------------------------------------------------------------------------------ the run
 
@@ -422,8 +437,10 @@ class ChatApp:
     async def _go_on(self, chat: Stored, approvals: Mapping[str, bool], out: Writer) -> None:
         """Run what was approved, and say of the rest that it was not."""
         waiting, chat.waiting = chat.waiting, []
+        chat.answered = waiting
         for call, answer in waiting:
-            if approvals.get(call["id"]) or self._has(Defect.RUNS_UNAPPROVED):
+            approved = approvals.get(call["id"]) and not (chat.viewed and self._has(Defect.IGNORES_APPROVAL))
+            if approved or self._has(Defect.RUNS_UNAPPROVED):
                 answer["content"] = INTERRUPTED
                 await self._run_tools([(call, answer)], out)
             else:
@@ -592,8 +609,11 @@ class Writer:
             await self._response.write(data.encode())
 
 
-def ui_messages(messages: list[Json]) -> list[Json]:
-    """Return the messages of a chat as UI messages: one for each message of the user, and one for what followed."""
+def ui_messages(messages: list[Json], asked: Sequence[str] = ()) -> list[Json]:
+    """Return the messages of a chat as UI messages: one for each message of the user, and one for what followed.
+
+    The calls of `asked` wait for an approval.
+    """
     shown: list[Json] = []
     results = {m["tool_call_id"]: m["content"] for m in messages if m["role"] == "tool"}
     for message in messages:
@@ -605,16 +625,12 @@ def ui_messages(messages: list[Json]) -> list[Json]:
                 shown.append({"id": f"m{len(shown)}", "role": "assistant", "parts": []})
             if message["content"]:
                 shown[-1]["parts"].append({"type": "text", "text": message["content"], "state": "done"})
-            shown[-1]["parts"] += [
-                {
-                    "type": f"tool-{call['function']['name']}",
-                    "toolCallId": call["id"],
-                    "state": "output-available",
-                    "input": json.loads(call["function"]["arguments"]),
-                    "output": results.get(call["id"]),
-                }
-                for call in message.get("tool_calls", ())
-            ]
+            for call in message.get("tool_calls", ()):
+                ended: Json = {"state": "output-available", "output": results.get(call["id"])}
+                waits: Json = {"state": "approval-requested", "approval": {"id": f"approve-{call['id']}"}}
+                known = {"type": f"tool-{call['function']['name']}", "toolCallId": call["id"]}
+                arguments = {"input": json.loads(call["function"]["arguments"])}
+                shown[-1]["parts"].append({**known, **arguments, **(waits if call["id"] in asked else ended)})
     return shown
 
 

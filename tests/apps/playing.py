@@ -18,6 +18,7 @@ from tpharness.run import Result, ResultReady, RunEvent
 STOP, THREAD = "POST /api/chat/{id}/stop", "GET /api/chat/{id}"
 NOT_ASKED_FOR = {
     *("approval/denied", "approval/never-answered", "approval/one-of-two"),
+    *("approval/after-reload", "approval/in-two-tabs"),
     *("regenerate/in-text", "regenerate/whole-answer", "edit/in-text", "edit/first-message", "edit/last-message"),
     *("uncut/thinking", "user-leaves/in-thinking"),
 }

@@ -192,7 +192,7 @@ def test_a_tool_that_ran_before_its_answer_was_whole_is_not_to_be_forgotten() ->
 def test_a_tool_does_not_run_without_the_approval_that_was_asked_for(
     approval: dict[str, Any] | None, codes: list[str]
 ) -> None:
-    """Known from the command or from the ledger; denied and unanswered are the same."""
+    """Known from the command or from the ledger; denied and unanswered are the same. Where it came, the tool runs."""
     part = {**PART, "approval": approval} if approval is not None else PART
     screen = (SCREEN[0], {"role": "assistant", "parts": [part]})
     seen = evidence(*WHOLE, runs=1)
@@ -200,7 +200,11 @@ def test_a_tool_does_not_run_without_the_approval_that_was_asked_for(
     assert found("effects", replace(seen, turns=turns, runs_before=0)) == codes
     assert found("effects", replace(seen, turns=turns, tool_runs=(run(1, {"city": "Paris"}, "c1"),))) == codes
     unrun = tuple(replace(turn, runs=0) for turn in turns)
-    assert found("effects", replace(seen, turns=unrun, runs_before=0)) == []
+    idle = ["approved-not-run"] if approval is not None and approval.get("approved") else []
+    assert found("effects", replace(seen, turns=unrun, runs_before=0)) == idle
+    assert found("effects", replace(seen, turns=unrun, tool_runs=())) == idle
+    cut = replace(unrun[0], cut=CutSeen(cut=Cut(by=CutBy.LEAVE)))
+    assert found("effects", replace(seen, turns=(cut, unrun[1]), tool_runs=())) == []
 
 
 # ------------------------------------------------------------------------------------------------ history-grows

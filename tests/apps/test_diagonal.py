@@ -97,13 +97,14 @@ def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Pat
     """The run goes on with another post: its tool, its answer, and what nobody approved."""
     effects = tmp_path / "effects.txt"
     ids = ("basic", "approval/*", "user-leaves/while-two-tools-run")
-    results = play(ChatApp(effects=effects, approvals=True), *ids, effects=count_lines(effects), on_disconnect="stop")
+    config: dict[str, Any] = {"effects": count_lines(effects), "on_disconnect": "stop", "thread": THREAD}
+    results = play(ChatApp(effects=effects, approvals=True), *ids, **config)
     assert codes_of(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED}
     cuts = {result.id: result.reason for result in results}
     assert cuts["user-leaves/in-answer"].startswith("cut after 2 pieces")
     assert cuts["user-leaves/while-tool-runs"].startswith("cut while the tools ran")
-    assert len(results) == 13
+    assert len(results) == 15
 
 
 @pytest.mark.parametrize("titles", [True, "streamed"])

@@ -334,6 +334,29 @@ class TellsTheFirst(Trims):
     how = staticmethod(lambda messages: messages[:10])
 
 
+class AsksAgain(ChatApp):
+    """Answers a second approval of the same call with an empty stream, and runs nothing."""
+
+    async def post(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        if body["message"]["role"] == "user" or self.chats[body["id"]].waiting:
+            return await super().post(request)
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b'data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n')
+        return response
+
+
+@pytest.mark.parametrize("kind", [ChatApp, AsksAgain])
+def test_an_approval_may_come_after_a_reload_and_a_second_one_runs_nothing(kind: type[ChatApp], tmp_path: Path) -> None:
+    """Whether the second one is refused, or answered with nothing."""
+    effects = tmp_path / "effects.txt"
+    for counted in (count_lines(effects), "ledger"):
+        results = play(kind(effects=effects, approvals=True), "approval", thread=THREAD, effects=counted)
+        assert codes_of(results) == set()
+        assert [result.outcome for result in results] == [Outcome.PASSED] * 5
+
+
 class EndsWithItsTool(ChatApp):
     """Ends a run whose tool has failed, and says so to its user, as frameworks do that pass the exception on."""
 

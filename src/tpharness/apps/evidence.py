@@ -205,7 +205,8 @@ class CutSeen:
 class TurnSeen:
     """One turn: the user's words, the requests it led to, the answer, the screen afterwards, runs of tools so far.
 
-    After a reload `left` is the page before it, and `resumed` what the new page got of the answer that still streamed.
+    After a reload `left` is the page before it, `page` the messages of the new one where it was loaded to answer a
+    request for approval, None otherwise, and `resumed` what the new page got of the answer that still streamed.
     `runs` is the count of the effects command after the turn, None without one. `view` is what the address `thread`
     answered after the turn, None without that address. `others` are requests to the model
     during the turn that could not be given to any case, `strays` those to addresses that no model API has.
@@ -218,6 +219,7 @@ class TurnSeen:
     cut: CutSeen | None = None
     screen: tuple[Mapping[str, Any], ...] = ()
     left: tuple[Mapping[str, Any], ...] = ()
+    page: tuple[Mapping[str, Any], ...] | None = None
     resumed: ReplySeen | None = None
     runs: int | None = None
     view: Fetched | None = None

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 
 import aiohttp
 
-from tpharness.apps.cases.case import TOGETHER, AppCase, Cut, CutBy, Need, Turn
+from tpharness.apps.cases.case import TOGETHER, AppCase, Approves, Cut, CutBy, Need, Turn
 from tpharness.apps.checks.truth import args_of
 from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, Client, End, Fetched, Limits, Profile, RealClients, Reply, keeps_history
+from tpharness.apps.client.use_chat import waits_for_approval
 from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import CaseTools, Ledger, count_effects
 from tpharness.apps.evidence import (
@@ -143,7 +145,7 @@ class Player:
             await stage.client.stop()
         if stage.second is not None:
             await stage.second.ended(self._config.answer)
-        asks = any(one.has("tool-approval-request") for one in stage.client.replies)
+        asks = any(one.has("tool-approval-request") for client in stage.clients for one in client.replies)
         if Need.APPROVAL in stage.case.needs and not asks:
             raise NotPlayedError(Need.APPROVAL.value)
         replies = [reply, *([stage.second] if stage.second is not None else [])]
@@ -165,6 +167,7 @@ class Player:
                 cut=None if offset else cut,
                 screen=screen,
                 left=() if offset else stage.left,
+                page=None if offset else stage.page,
                 resumed=None if offset else stage.resumed,
                 runs=runs,
                 view=view,
@@ -184,15 +187,30 @@ class Player:
     async def _to_the_end(self, stage: Stage, turn: Turn, reply: Reply) -> Reply:
         """Read an answer to its end, and those that follow it when approvals are asked for; return the last one."""
         await reply.ended(self._config.answer)
-        while (answered := self._approved(stage, turn, reply)) is not None:
+        while (answered := await self._approved(stage, turn, reply)) is not None:
             reply = answered
             await reply.ended(self._config.answer)
+        if stage.late is not None and turn.approve is not None:
+            again = stage.late.answer_approvals(approved=turn.approve)
+            if again is not None:
+                await again.ended(self._config.answer)
         return reply
 
-    def _approved(self, stage: Stage, turn: Turn, reply: Reply) -> Reply | None:
+    async def _approved(self, stage: Stage, turn: Turn, reply: Reply) -> Reply | None:
         """Answer the requests for approval that an answer ended with; return the next answer, None without any."""
         if turn.approve is None or reply.end is not End.ENDED:
             return None
+        before = await stage.client.screen()
+        waits = any(waits_for_approval(part) for message in before for part in message.get("parts", ()))
+        if waits and turn.approves is Approves.RELOADED and stage.page is None:
+            stage.left = tuple(before)
+            stage.client = self._another_client(stage)
+            view = await stage.client.view()
+            stage.page = tuple(messages_in(view.value) or ()) if view is not None else ()
+            stage.client.chat.messages = [dict(message) for message in deepcopy(stage.page)]
+        if waits and turn.approves is Approves.TWICE and stage.late is None:
+            stage.late = self._another_client(stage)
+            stage.late.chat.messages = before
         return stage.client.answer_approvals(approved=turn.approve)
 
     async def _cut(self, stage: Stage, turn: Turn, reply: Reply, later: str) -> tuple[CutSeen | None, Reply]:
@@ -206,7 +224,7 @@ class Player:
         while True:
             if reached is not None and turn.plans[cut.request].breaks is not Break.STATUS:
                 await self._quiet(stage, reply)
-            answered = self._approved(stage, turn, reply)
+            answered = await self._approved(stage, turn, reply)
             if answered is None:
                 break
             reply = answered  # the call was approved: its tool runs now, or the next answer comes

@@ -20,9 +20,10 @@ class Stage:
     """What one case is played with: `client` is the page that the user has before them, `clients` all that there were.
 
     `tools` are the ledger's, None without it. `begun`, `others`, `strays`: how many requests came before the turn.
-    `second` is an answer that streams beside the first one; `resumed` what a reloaded page got of the answer that still
-    streamed, and `left` the messages on the page before it. `blank` is whether a page that keeps the history could not
-    be loaded again: what it would post is not known.
+    `late` is a second tab that still asks for approval of what was approved; `page` is what a page held that was
+    loaded anew to approve. `second` is an answer that streams beside the first one; `resumed` what a reloaded page got
+    of the answer that still streamed, and `left` the messages on the page before it. `blank` is whether a page that
+    keeps the history could not be loaded again: what it would post is not known.
     """
 
     case: AppCase
@@ -37,12 +38,15 @@ class Stage:
     second: Reply | None = None
     resumed: ReplySeen | None = None
     left: tuple[Mapping[str, Any], ...] = ()
+    late: Client | None = None
+    page: tuple[Mapping[str, Any], ...] | None = None
     blank: bool = False
 
     def begin(self, provider: Provider) -> None:
         """A turn begins."""
         self.begun, self.second = len(self.conversation.exchanges), None
         self.resumed, self.left = None, ()
+        self.late = self.page = None
         self.others, self.strays = len(provider.others), len(provider.strays)
 
     def new(self) -> list[Exchange]:

@@ -10,7 +10,7 @@ from typing import Any
 from tpharness.apps.effects import ToolAnswer
 from tpharness.apps.provider import Plan
 
-__all__ = ["TOGETHER", "AppCase", "Cut", "CutBy", "Need", "Tool", "Turn"]
+__all__ = ["TOGETHER", "AppCase", "Approves", "Cut", "CutBy", "Need", "Tool", "Turn"]
 
 
 class CutBy(StrEnum):
@@ -28,6 +28,14 @@ class CutBy(StrEnum):
 
 TOGETHER = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB, CutBy.STOP_AND_WRITE)
 """Cuts at which the next turn begins while this one goes on."""
+
+
+class Approves(StrEnum):
+    """Where the user answers requests for approval."""
+
+    ONCE = "on the page that asks"
+    RELOADED = "on the page that was loaded anew"
+    TWICE = "on the page that asks, and then in a second tab that still asks"
 
 
 class Need(StrEnum):
@@ -80,7 +88,7 @@ class Turn:
     of them answer in place of what they return. With `again` the user writes
     nothing, and asks for another answer to the message of the turn before, whose `says` this one has, too. With `edits`
     the user writes in place of the message of that turn, counted from 1, and what came after it is gone. `stops_late`
-    presses the stop button when the answer has ended.
+    presses the stop button when the answer has ended. `approves` is where requests for approval are answered.
     """
 
     says: str
@@ -92,6 +100,7 @@ class Turn:
     again: bool = False
     edits: int | None = None
     stops_late: bool = False
+    approves: Approves = Approves.ONCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

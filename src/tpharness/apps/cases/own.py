@@ -11,7 +11,7 @@ from dataclasses import replace
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, arguments_text, cut_cases, next_turn, run_plans
 from tpharness.apps.cases.branches import branch_cases
-from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.cases.case import AppCase, Approves, Cut, CutBy, Need, Tool, Turn
 from tpharness.apps.cases.long_chats import long_cases
 from tpharness.apps.provider import Break, Call, Finish, Plan, Text, Thinking
 
@@ -238,7 +238,7 @@ def _second_messages(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
 
 
 def _approvals(plans: tuple[Plan, ...], two: tuple[Plan, ...]) -> Iterator[AppCase]:
-    """Yield requests for approval: denied, left open, and for the calls of `two` one granted and one denied."""
+    """Yield requests for approval: denied, left open, granted late or twice, and of `two` one granted, one denied."""
     needs = frozenset({Need.TOOL, Need.APPROVAL})
     cases: tuple[tuple[str, str, tuple[Plan, ...], tuple[bool, ...] | None], ...] = (
         ("denied", "The user denies the approval that the application asks for", plans, (False,)),
@@ -248,3 +248,14 @@ def _approvals(plans: tuple[Plan, ...], two: tuple[Plan, ...]) -> Iterator[AppCa
     for name, title, said, approve in cases:
         turns = (Turn(says=ASK, plans=said, approve=approve), next_turn()) if said and said[0].calls else ()
         yield AppCase(id=f"approval/{name}", title=title, turns=turns, needs=needs)
+    for name, title, approves, need in (
+        (
+            "after-reload",
+            "The user reloads the page that asks for approval, and approves",
+            Approves.RELOADED,
+            Need.THREAD,
+        ),
+        ("in-two-tabs", "The user approves, and once more in a second tab", Approves.TWICE, Need.SERVER_HISTORY),
+    ):
+        turns = (Turn(says=ASK, plans=plans, approves=approves), next_turn()) if plans[0].calls else ()
+        yield AppCase(id=f"approval/{name}", title=title, turns=turns, needs=needs | {need})

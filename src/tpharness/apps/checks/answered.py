@@ -78,7 +78,8 @@ def _broken_off(evidence: AppEvidence) -> Iterator[Finding]:
     runs = runs_of_calls(evidence, evidence.tool_runs or ())
     for turn, planned in zip(evidence.turns, evidence.case.turns, strict=False):
         calls = turn.asked[0].complete_calls if len(turn.asked) == 1 else ()
-        if not evidence.goes_on or not calls or planned.cut is not None or planned.approve != (True,):
+        waits = planned.approve != (True,) or turn.page is not None  # perhaps nobody could approve
+        if not evidence.goes_on or not calls or planned.cut is not None or waits:
             continue
         states = {call.call_id: {run.state for run in runs.get(call.call_id, ())} for call in calls}
         failed = any(RunState.FAILED in found for found in states.values())

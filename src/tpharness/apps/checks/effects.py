@@ -26,14 +26,16 @@ __all__ = ["CHECK", "returned_calls"]
 FORGOTTEN = Kind("effect-forgotten")
 REPEATED = Kind("tool-ran-twice")
 UNAPPROVED = Kind("tool-ran-unapproved")
+IDLE = Kind("approved-not-run")
 _NOT_APPROVED = "no run of a call that its user was asked to approve, and has not approved"
 _LEAST_LETTERS = 3  # a shorter value of an argument may stand in any sentence
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield effects that are forgotten, and tools that ran too often or without the approval that was asked for."""
+    """Yield effects that are forgotten, and tools that ran too often, unapproved, or not although approved."""
     runs = None if evidence.tool_runs is None else runs_of_calls(evidence, evidence.tool_runs)
     yield from _counted_too_often(evidence) if runs is None else _ran_too_often(evidence, runs)
+    yield from islice(_idle(evidence, runs), 1)
     told: set[str] = set()
     for next_turn, asked in evidence.followings:
         for call, finding in _forgotten(evidence, next_turn, asked, runs):
@@ -56,6 +58,20 @@ def _forgotten(
                 place = at(next_turn, request=asked.number)
                 expected = f"the call of {call.name} and a result; it ran: {known}"
                 yield call, FORGOTTEN.at(place, got="no " + " and no ".join(missing), expected=expected)
+
+
+def _idle(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | None) -> Iterator[Finding]:
+    """Yield a call that its user has approved, and that did not run although nothing was cut."""
+    if any(turn.cut is not None for turn in evidence.turns) or not evidence.turns:
+        return
+    last = evidence.turns[-1]
+    approved = [call for call in shown_calls(last.screen) if call.approved]
+    counted_runs = None if last.runs is None or evidence.runs_before is None else last.runs - evidence.runs_before
+    for number, call in enumerate(approved, 1):
+        idle = not runs.get(call.call_id) if runs is not None else counted_runs is not None and counted_runs < number
+        if idle:
+            got = f"no run of {call.name} ({call.call_id}), which is {call.state} on the screen"
+            yield IDLE.at(at(last), got=got, expected="a run of each call that its user has approved")
 
 
 def _is_noted(call: Call, asked: Asked, evidence: AppEvidence) -> bool:
@@ -183,7 +199,7 @@ def returned_calls(turn: TurnSeen) -> Iterator[tuple[Call, str]]:
 CHECK = AppCheck(
     name="effects",
     clause="app.effects",
-    kinds=(FORGOTTEN, REPEATED, UNAPPROVED),
+    kinds=(FORGOTTEN, REPEATED, UNAPPROVED, IDLE),
     find=find,
     applies=lambda evidence: any(asked.called for _, asked in evidence.asked),
 )

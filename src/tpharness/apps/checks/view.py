@@ -25,6 +25,7 @@ Message = Mapping[str, Any]
 
 GONE = Kind("view-differs")
 UNREADABLE = Kind("view-unreadable")
+_ASKS = "approval-requested"
 _PLACE = Place(side="the view after a reload")
 
 
@@ -52,6 +53,11 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 def _lost_at_reload(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield what was on a page and is not on the one after it, which has taken up the rest of the answer to its end."""
     for turn in evidence.turns:
+        asks = {call.call_id for call in shown_calls(turn.page or ()) if call.state == _ASKS}
+        for call in shown_calls(turn.left) if turn.page is not None else ():
+            if call.state == _ASKS and call.call_id not in asks:
+                expected = f"the request to approve {call.name}, which waits for an answer"
+                yield GONE.at(at(turn, what="the page after a reload"), got="no request", expected=expected)
         taken_up = turn.resumed
         if taken_up is None or taken_up.end is not End.ENDED or taken_up.refused:
             continue
@@ -160,5 +166,7 @@ CHECK = AppCheck(
     clause="app.same-view",
     kinds=(GONE, UNREADABLE),
     find=find,
-    applies=lambda evidence: _is_view(evidence) or any(turn.resumed is not None for turn in evidence.turns),
+    applies=lambda evidence: (
+        _is_view(evidence) or any(t.resumed is not None or t.page is not None for t in evidence.turns)
+    ),
 )
