@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -390,6 +391,29 @@ def test_a_run_that_was_never_seen_to_go_on_after_a_tool_may_end_with_it() -> No
     assert found("answered", replace(seen, shows_answers=True)) == []
     left = replace(case, turns=(replace(case.turns[0], approve=None), case.turns[1]))
     assert found("answered", replace(seen, goes_on=True, case=left)) == []
+
+
+class ShowsAPage(ChatApp):
+    """Shows only a part of the messages after a reload: the newest, as a page does that loads the others on demand."""
+
+    part = slice(-5, None)
+
+    async def view(self, request: web.Request) -> web.Response:
+        answer = await super().view(request)
+        shown = json.loads(answer.text or "")["messages"]
+        return web.json_response(shown[self.part] if len(shown) > 6 else shown)
+
+
+@pytest.mark.parametrize(
+    ("part", "wanted"),
+    [(slice(-5, None), set()), (slice(5), {"view-differs"}), (slice(0), {"view-differs"})],
+    ids=["the end", "the beginning", "nothing"],
+)
+def test_a_page_may_load_only_the_end_of_a_long_chat(part: slice, wanted: set[str]) -> None:
+    """What it shows is whole all the same."""
+    app = ShowsAPage()
+    app.part = part
+    assert codes(play(app, "long-chat/many-turns", thread=THREAD)) == wanted
 
 
 TRIMMED = ("uncut", "user-leaves/in-answer", "long-chat")

@@ -40,6 +40,8 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         return
     refused = [normal(turn.says) for turn in evidence.turned_away]
     screen = [m for m in evidence.turns[-1].screen if not any(says in normal(text_of(m)) for says in refused)]
+    if evidence.case.long:
+        screen = _from_the_first(messages, screen)
     gone = chain(
         _gone(screen, messages),
         _changed_results(screen, messages),
@@ -48,6 +50,13 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         _doubled(evidence, messages),
     )
     yield from (GONE.at(_PLACE, got=got, expected=expected) for got, expected in islice(gone, 1))
+
+
+def _from_the_first(messages: Sequence[Message], screen: Sequence[Message]) -> list[Message]:
+    """Return a screen from the first message of the user that a page shows: of a long chat it may load only the end."""
+    shown = {normal(text_of(message)) for message in messages if message.get("role") == "user"}
+    users = [index for index, message in enumerate(screen) if message.get("role") == "user"]
+    return list(screen[next((index for index in users if normal(text_of(screen[index])) in shown), 0) :])
 
 
 def _lost_at_reload(evidence: AppEvidence) -> Iterator[Finding]:
