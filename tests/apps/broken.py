@@ -8,7 +8,7 @@ from typing import Any
 from tests.apps.chat_app import Defect
 from tests.apps.playing import STOP, THREAD
 
-__all__ = ["OBSERVED", "RACES", "ROWS", "Broken"]
+__all__ = ["OBSERVED", "ROWS", "Broken"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ VIEWED = {"thread": THREAD}
 LEDGER = {"effects": "ledger"}
 RETURNS = ("tool-returns/empty-text", "tool-returns/very-much")
 FAILS = ("tool-fails/with-an-error", "tool-fails/one-of-two")
+LATE_STOP = frozenset({"stop-ignored"})
+"""Of an application whose stop works: on a busy machine the model may have been asked again before it arrives."""
 RACES = ("stop-button/twice", "stop-button/after-the-end", "stop-button/and-a-message")
 APPROVALS = ("approval/in-two-tabs", "approval/after-reload")
 LONG = ("long-chat/many-turns", "long-chat/many-steps")
@@ -55,10 +57,10 @@ ROWS = [
     broken("alive", Defect.FAILS_ONCE, "next-turn-failed"),
     broken("answered", Defect.MUTES_NEXT, "answer-unseen"),
     broken("answered", Defect.SHOWS_TWICE, "answer-shown-twice"),
-    replace(broken("alive", Defect.KEEPS_STOP, "next-turn-failed", stop=STOP), cases=RACES),
+    replace(broken("alive", Defect.KEEPS_STOP, "next-turn-failed", stop=STOP), besides=LATE_STOP, cases=RACES),
     replace(
         broken("user-turns", Defect.SAVES_STOP_LATE, "user-turn-lost", stop=STOP),
-        besides=frozenset({"chat-same-role-twice"}),  # the answers before and behind the lost message follow each other
+        besides=LATE_STOP | {"chat-same-role-twice"},  # the answers around the lost message follow each other
         cases=RACES,
     ),
     replace(broken("user-turns", Defect.REPEATS_MESSAGE, "user-turn-doubled"), cases=("model-fails/rate-limited",)),

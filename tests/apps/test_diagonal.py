@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from tests.apps.broken import OBSERVED, RACES, ROWS, Broken
+from tests.apps.broken import OBSERVED, ROWS, Broken
 from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, codes_of, count_lines, play, playing, together
 from tests.distribution import Sample
@@ -58,8 +58,7 @@ def test_a_broken_application_trips_its_check_and_no_other(
     def played(row: Broken) -> Awaitable[list[Result]]:
         effects = tmp_path / f"{row.name}.txt"
         counted = {"effects": count_lines(effects)} if row.config.get("effects") == "counted" else {}
-        seconds = 0.8 if row.cases == RACES else 0.2  # a stop that works has to come while the tool runs
-        app = ChatApp(*([row.defect] if row.defect else []), effects=effects, tool_seconds=seconds)
+        app = ChatApp(*([row.defect] if row.defect else []), effects=effects)
         return playing(app, *dict.fromkeys((*ids, *row.cases)), **{**row.config, **counted})
 
     for row, results in zip(rows, together(*map(played, rows)), strict=True):
