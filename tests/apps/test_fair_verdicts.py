@@ -413,7 +413,7 @@ def test_a_page_may_load_only_the_end_of_a_long_chat(part: slice, wanted: set[st
     """What it shows is whole all the same."""
     app = ShowsAPage()
     app.part = part
-    assert codes(play(app, "long-chat/many-turns", thread=THREAD)) == wanted
+    assert codes_of(play(app, "long-chat/many-turns", thread=THREAD)) == wanted
 
 
 TRIMMED = ("uncut", "user-leaves/in-answer", "long-chat")
