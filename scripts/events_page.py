@@ -63,7 +63,7 @@ def play(example: dict[str, Any], *, carriers: bool | None = None) -> Played:
     events = shown if ended else [*shown, _END]
     recorder = Recorder()
     recorder.begin("assistant", BEGAN)
-    encoder = Encoder(agent_id="assistant", carriers=carried, knows=recorder.knows)
+    encoder = Encoder(agent_id="assistant", carriers=carried, tool_name=recorder.tool_name)
     opening = list(map(to_wire, encoder.start(BEGAN, ({"part_kind": "user-prompt", "content": USER},))))
     sent = []
     for event in events:

@@ -26,6 +26,7 @@ from tests.seeded_defects import (
     parts,
     repeats,
     responses,
+    servers,
     spellings,
     streams,
     threads,
@@ -66,6 +67,7 @@ DEFECTS = (
     *odd_streams.DEFECTS,
     *edges.DEFECTS,
     *each_version.DEFECTS,
+    *servers.DEFECTS,
 )
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""

@@ -12,6 +12,7 @@ from tests.seeded_defects.seeding import defect, on_chunk, put, together, wrap
 
 from tpharness.dialects import thread
 from tpharness.journal import Event, Interrupted, Prompt, Response, Return
+from tpharness.protocol.versions import is_normative_name
 from tpharness.readings import AnswerRule, EmptyTurnRule, Readings, UnfinishedRule
 from tpharness.targets import reference
 from tpharness.vsp import records as c
@@ -323,5 +324,16 @@ DEFECTS = (
         "An interrupted turn with nothing but a recorded error is left out.",
         "cycle.event-keeps-turn R24",
         put(thread, "_carries_turn", lambda message: message["message_type"] != "system"),
+    ),
+    defect(
+        "reserved-event-keeps-no-turn",
+        "both",
+        "An event whose name is reserved, and that no version has, does not keep its turn.",
+        "cycle.event-keeps-turn R24",
+        put(
+            thread,
+            "_carries_turn",
+            lambda message: message["message_type"] != "system" or is_normative_name(message["event_type"]),
+        ),
     ),
 )

@@ -197,7 +197,7 @@ class ThreadFold:
             agent_id=run["agent_id"],
             carriers=entry["carriers"],
             message_id=run.get("message_id"),
-            knows=self._recorder.knows,
+            tool_name=self._recorder.tool_name,
         )
         self.buffer = ReplayBuffer(self._runs, marks=entry["marks"])
         self.buffer.write(_encode(self._encoder.start(run["started_at"], self._user)), 0)

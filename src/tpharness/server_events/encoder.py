@@ -36,7 +36,8 @@ _WIRE_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-
 class Encoder:
     """Encodes one run: call `start`, then `feed` for each event, then `abort` if the run was stopped.
 
-    `knows` says whether the thread has a call of that id: a result for any other is not carried (R36).
+    `tool_name` says which tool a call of the thread names, None for a call that the thread does not have: its result is
+    not carried (R36).
     """
 
     def __init__(
@@ -45,9 +46,9 @@ class Encoder:
         agent_id: str,
         carriers: bool = True,
         message_id: str | None = None,
-        knows: Callable[[str], bool] = lambda _: True,
+        tool_name: Callable[[str], str | None] = lambda _: "",
     ) -> None:
-        self._knows = knows
+        self._tool_name = tool_name
         self._agent_id = agent_id
         self._carriers = carriers
         self._message_id = message_id
@@ -119,6 +120,8 @@ class Encoder:
 
     def _part_start(self, event: Mapping[str, Any]) -> Chunks:
         index, part = event["index"], event["part"]
+        if part["part_kind"] == "tool-call" and self._waits(part["tool_call_id"]):
+            return []  # R36: the recorder reports it
         chunks: Chunks = []
         if not self._responding or index in self._parts:
             chunks += [*self._end_step(), *self._carry(**self._facts), {"type": "start-step"}]
@@ -236,7 +239,8 @@ class Encoder:
     def _tool_result(self, event: Mapping[str, Any]) -> Chunks:
         part = event["part"]
         call_id = part["tool_call_id"]
-        if not self._knows(call_id) or call_id in self._returned:
+        tool_name = self._tool_name(call_id)
+        if tool_name is None or call_id in self._returned:
             return []  # R36, R14: the recorder reports it
         outcome, retry = outcome_of(part), part.get("part_kind") == "retry-prompt"
         chunks = self._announce(call_id, waiting=True)
@@ -259,7 +263,7 @@ class Encoder:
             chunks.append({"type": "tool-output-error", **base, "errorText": error})
         elif outcome == "retried":
             call = self._calls.get(call_id, {})
-            known = {"toolName": part.get("tool_name") or call.get("toolName", ""), "input": call.get("input")}
+            known = {"toolName": call.get("toolName") or tool_name or part.get("tool_name"), "input": call.get("input")}
             chunks.append({"type": "tool-input-error", **base, **known, "errorText": error})
         elif outcome == "denied":
             if error != DENIAL:
@@ -276,6 +280,8 @@ class Encoder:
         return [*chunks, *self._settle_step()]
 
     def _progress(self, event: Mapping[str, Any]) -> Chunks:
+        if self._tool_name(event["tool_call_id"]) is None:
+            return []  # R36
         base = {"toolCallId": event["tool_call_id"], "output": event["content"]}
         return [{"type": "tool-output-available", **base, "preliminary": True}]
 
@@ -301,6 +307,8 @@ class Encoder:
 
     def _reset(self, event: Mapping[str, Any]) -> Chunks:
         del event
+        if not self._responding:
+            return []  # R36: nothing streams that could be taken back
         self._parts, self._calls, self._outstanding = {}, {}, set()
         self._responding = False
         return [{"type": "reset-step"}]
@@ -360,6 +368,11 @@ class Encoder:
             self._outstanding.add(call_id)
         named = {"toolCallId": call_id, **call["more"], "toolName": call["toolName"]}
         return [{"type": "tool-input-available", **named, "input": call["input"]}]
+
+    def _waits(self, call_id: str) -> bool:
+        """Whether a call of the run with that id has no return yet; a provider's waits for none (R42)."""
+        streams = call_id in self._calls and not self._calls[call_id]["more"]
+        return call_id not in self._returned and (streams or call_id in self._announced)
 
     def _settle_step(self) -> Chunks:
         """Send finish-step as soon as no call of the step is outstanding."""

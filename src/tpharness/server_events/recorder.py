@@ -97,11 +97,12 @@ class Recorder:
         """When the latest event of the run happened."""
         return self._at
 
-    def knows(self, call_id: str) -> bool:
-        """Whether the thread has a call of that id, complete or still streaming."""
-        return self._writer.call_key(call_id) is not None or any(
-            part.kind == "tool-call" and part.fields["tool_call_id"] == call_id for part in self._parts.values()
-        )
+    def tool_name(self, call_id: str) -> str | None:
+        """Return the tool that the thread's call of that id names, complete or still streaming; None without a call."""
+        for part in self._parts.values():
+            if part.kind == "tool-call" and part.fields["tool_call_id"] == call_id:
+                return str(part.fields["tool_name"])
+        return self._writer.tool_name(call_id)
 
     def interrupt(self, reason: str, at: str) -> None:
         """Cut the run here; after its end this changes nothing (R26)."""
@@ -133,6 +134,9 @@ class Recorder:
 
     def _part_start(self, event: Mapping[str, Any]) -> None:
         index, part = event["index"], event["part"]
+        if part["part_kind"] == "tool-call" and self._waits(part["tool_call_id"]):
+            self._report(v.OUT_OF_ORDER, f"call {part['tool_call_id']!r} started again before its return", got=part)
+            return
         again = self.state is RunState.RESPONDING and index in self._parts
         if self.state is not RunState.RESPONDING or again:
             self._finish_response()
@@ -240,12 +244,13 @@ class Recorder:
     def _tool_result(self, event: Mapping[str, Any]) -> None:
         part = event["part"]
         call_id = part["tool_call_id"]
-        if not self.knows(call_id):
+        tool_name = self.tool_name(call_id)
+        if tool_name is None:
             self._report(v.UNKNOWN_CALL, f"result for call {call_id!r}", got=part)
             return  # R36: it is ignored, so the response continues
         self._finish_response()
         self.state = RunState.EXECUTING
-        written = return_part(part, self._writer.tool_name(call_id) or "")
+        written = return_part(part, tool_name)
         if written is not None:  # R41: the result of a tool that the interruption stopped is not a return
             if self._writer.has_return(call_id):
                 self._report(v.SECOND_RETURN, f"second result for call {call_id!r}", got=part)
@@ -332,6 +337,10 @@ class Recorder:
         opened = self._writer.finish_response()
         if opened:
             self._report(v.DISCARDED, f"open parts that are discarded: {opened}")
+
+    def _waits(self, call_id: str) -> bool:
+        """Whether the thread has a call of that id, streaming or complete, that has no return yet."""
+        return self.tool_name(call_id) is not None and not self._writer.has_return(call_id)
 
     def _note_model(self, event: Mapping[str, Any]) -> None:
         """A model that was named answers until another is, or until the agent changes: R39, R45."""

@@ -39,10 +39,11 @@ def outcome_of(part: Mapping[str, Any]) -> str:
 def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str, Any]] | None:
     """Return the kind and the fields of the return for a tool result, None if the result is not a return (R41).
 
+    The tool is that of the call, whatever the result names: the stream names none beside an output (`tool.ids-match`).
     Outcomes map by R22; a `retry-prompt` stays one. `content_ref` is kept beside or instead of the content (R6).
     """
     fields: dict[str, Any] = {
-        "tool_name": part.get("tool_name") or tool_name,
+        "tool_name": tool_name,
         "tool_call_id": part["tool_call_id"],
     }
     if part.get("part_kind") == "retry-prompt":

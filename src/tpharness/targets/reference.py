@@ -72,7 +72,10 @@ class ReferenceServer:
         """Start a run; return the bytes that open its stream."""
         self._recorder.begin(run.agent_id, run.started_at)
         self._encoder = Encoder(
-            agent_id=run.agent_id, carriers=self._carriers, message_id=run.message_id, knows=self._recorder.knows
+            agent_id=run.agent_id,
+            carriers=self._carriers,
+            message_id=run.message_id,
+            tool_name=self._recorder.tool_name,
         )
         return _encode(self._encoder.start(run.started_at, self._user_parts))
 
