@@ -567,6 +567,13 @@ BAD = (
         "cycles/one-kind-of-part-alone",
     ),
     Bad(
+        "records the user's turn of a run that it refuses",
+        breaking("second-run-user"),
+        "failed",
+        "outline-differs: the turns, messages and parts of the thread differ",
+        "cycles/one-kind-of-part-alone",
+    ),
+    Bad(
         "cancels a run that has ended",
         breaking("cancel-late"),
         "failed",

@@ -282,6 +282,8 @@ class ContractServer:
         thread = self.threads[name]
         if thread.cancel is not None and "second-run" not in self.breaks:
             status = "400 Bad Request" if "second-run-400" in self.breaks else "409 Conflict"
+            for user in asked["user"] if "second-run-user" in self.breaks else ():
+                thread.session.user(user_from(user))
             await connection.json({"error": {"message": "a run goes on"}}, status)
             return
         for user in asked["user"]:

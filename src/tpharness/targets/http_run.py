@@ -206,6 +206,8 @@ class HttpRun:
     def _refuses_another(self) -> bool:
         """Whether a second run is asked for while this one is held: where it is the last of several, so in few cases.
 
+        It comes with the user's turn once more, as of somebody who presses twice: what is refused leaves no trace.
+
         A run that no user turn begins may have ended: some frameworks go on from an answer that they find.
         """
         *before, last = self._script.turns
@@ -260,7 +262,8 @@ class HttpRun:
                     self._findings += judge_hold(bytes(stream.data), len(self._run.events))
                 if stream.held and live is _Interruption.CANCEL:
                     if self._refuses_another:
-                        await self._thread.start_second_run(self._request([], live))
+                        again = [turn for turn in self._script.turns if isinstance(turn, UserTurn)][-1:]
+                        await self._thread.start_second_run(self._request(again, live))
                     await self._cancel_held(reading)
                 elif stream.held:
                     reading.abandon()
