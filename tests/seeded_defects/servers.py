@@ -143,7 +143,7 @@ DEFECTS = (
         "server-keeps-data-chunks-as-metadata",
         "server",
         "The data chunks that a tool sends along become events, and stay with the return as its metadata.",
-        "sync.truth event.system-message R7 R25",
+        "event.system-message R7 R25",
         wrap(recorder, "return_part", metadata_stay),
     ),
     defect(
