@@ -337,6 +337,26 @@ def test_a_value_that_should_be_absent_is_said_to_be_so() -> None:
     assert finding.shown()["expected"] == "(absent)"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "fitting"),
+    [
+        ("2025-01-20T10:00:00Z", True),
+        ("2025-01-20T12:00:00.000+02:00", True),
+        ("2025-01-20T10:00:00.001Z", False),
+        ("2025-01-20T10:00:00+02:00", False),
+    ],
+)
+def test_an_expected_time_may_be_written_in_another_way(wanted: str, *, fitting: bool) -> None:
+    """With another offset or fraction it is the same time (R37)."""
+    held = {**thread(reply(2)), "created_at": "2025-01-20T10:00:00Z"}
+    piece = evidence(
+        server=Side(name="server", thread=held),
+        client=Side(name="client", thread=held),
+        expectation=Expectation(thread={Version.V0_0_4: {"created_at": wanted}}),
+    )
+    assert (not EXPECTATIONS.judge(piece)) is fitting
+
+
 def fits(got: Document, wanted: Document) -> bool:
     """Whether a part fits what a scenario expects of it."""
     expected: Document = {"turns": [{}, {"messages": [{"parts": [wanted]}]}]}

@@ -11,6 +11,7 @@ from typing import Any
 
 from tpharness.checks.contract import Check, Evidence, Thread, search_sides
 from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.canonical import canonical_time
 from tpharness.protocol.versions import Version, event_name
 from tpharness.scenario.outline import outline
 
@@ -19,6 +20,9 @@ __all__ = ["EXPECTATIONS", "in_version"]
 _EVENT = re.compile(r"event\(([^)]*)\)")
 _DATA = frozenset({"args", "event_data", "metadata", "client_metadata"})
 _RESULTS = frozenset({"tool-return", "builtin-tool-return", "retry-prompt"})
+_TIMES = frozenset(
+    {"submitted_at", "started_at", "completed_at", "interrupted_at", "timestamp", "created_at", "updated_at"}
+)
 _INDEX = re.compile(r"/\d+(?=/|$)")
 
 OUTLINE_DIFFERS = Kind("outline-differs")
@@ -65,8 +69,8 @@ def _thread(wanted: Mapping[str, Any], thread: Thread) -> list[Finding]:
 def _mismatch(got: Any, wanted: Any, pointer: str, *, data: bool = False) -> tuple[str, Any, Any] | None:
     """Return the first place where `got` does not match `wanted`: maps may have more keys, lists not more items.
 
-    A key that is wanted as null may be absent. In `data`, whose keys are not fields of the protocol, a map has just
-    the keys that are wanted, and null is null.
+    A key that is wanted as null may be absent, and a time may be written with another offset or fraction (R37). In
+    `data`, whose keys are not fields of the protocol, a map has just the keys that are wanted, and null is null.
     """
     if isinstance(wanted, Mapping):
         if not isinstance(got, Mapping):
@@ -76,6 +80,10 @@ def _mismatch(got: Any, wanted: Any, pointer: str, *, data: bool = False) -> tup
                 if value is None and not data:  # R37: absent and null are the same
                     continue
                 return f"{pointer}/{key}", "(absent)", value
+            if key in _TIMES and not data and isinstance(value, str) and isinstance(got[key], str):
+                if canonical_time(got[key]) != canonical_time(value):
+                    return f"{pointer}/{key}", got[key], value
+                continue
             inside = data or key in _DATA or (key == "content" and got.get("part_kind") in _RESULTS)
             if (miss := _mismatch(got[key], value, f"{pointer}/{key}", data=inside)) is not None:
                 return miss
