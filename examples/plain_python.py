@@ -418,10 +418,22 @@ def finish_word(word: str | None) -> str | None:
     return word if word in ("stop", "length", "content_filter", "tool_call") else "error"
 
 
+# R17: what libraries call them; requests and calls of tools are no tokens.
+TOKENS = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "totalTokens": "total_tokens",
+    "reasoningTokens": "thinking_tokens",
+    "output_reasoning_tokens": "thinking_tokens",
+}
+NO_TOKENS = ("requests", "tool_calls")
+
+
 def tokens(usage: object) -> Json:
     """Return the `usage` that a response has, if it has used any token: noughts say nothing (R17)."""
     counts = usage if isinstance(usage, dict) else {}
-    used = {name: count for name, count in counts.items() if count and type(count) is int}
+    counts = {name: count for name, count in counts.items() if type(count) is int and name not in NO_TOKENS}
+    used = {TOKENS.get(name, name): count for name, count in counts.items() if count > 0}
     return {"usage": used} if used else {}
 
 
@@ -538,13 +550,14 @@ class Run:
     # -------------------------------------------------------------------- the model's response
 
     def on_model_request(self, event: Json) -> Iterator[Json]:
-        if self.thread.response is None:
-            yield from self.end_step()
+        yield from self.end_step()  # R40: the model is asked again, so its response is over
         yield from self.ask(event.get("parts") or [])
         self.asked |= pick(event, "model_name", "provider_name")  # they stand until others are named (R39)
 
     def on_enqueued_messages(self, event: Json) -> Iterator[Json]:
         for message in event["messages"]:
+            if any(part["part_kind"] == "user-prompt" and part["content"] != [] for part in message["parts"]):
+                yield from self.end_step()
             yield from self.ask(message["parts"])
 
     def ask(self, parts: list[Json]) -> Iterator[Json]:
@@ -606,15 +619,16 @@ class Run:
         known = self.thread.calls.get(doc["tool_call_id"])
         if known is not None and not known.answered:
             return  # R36: an id can name another call once it has its return
-        args = doc.pop("args", None)
+        args, call = doc.pop("args", None), {"toolCallId": doc["tool_call_id"], "toolName": doc["tool_name"]}
         part = self.thread.add_part(stored(doc))
         self.blocks[index] = (doc["tool_call_id"], part)
-        call = {"toolCallId": doc["tool_call_id"], "toolName": doc["tool_name"]}
         yield {"type": "tool-input-start", **call, **provider_executed(part.doc)}
         yield from self.delta(index, {"args_delta": args})
 
     def on_part_delta(self, event: Json) -> Iterator[Json]:
-        yield from self.delta(event["index"], event["delta"])
+        _, part = self.blocks.get(event["index"], ("", None))
+        if part is not None and event["delta"]["part_delta_kind"] == DELTAS[part.doc["part_kind"]]:
+            yield from self.delta(event["index"], event["delta"])
 
     def delta(self, index: int, delta: Json) -> Iterator[Json]:
         block, part = self.blocks.get(index, ("", None))
@@ -630,7 +644,9 @@ class Run:
         text = delta.get("content_delta" if kind in ("text", "thinking") else "args_delta")
         if text is None or text == "":
             return
-        text = text if isinstance(text, str) else compact(text)
+        if not isinstance(text, str):  # arguments that come as an object are merged, and told with the whole call
+            part.text = [compact({**parsed("".join(part.text)), **text})]
+            return
         part.text.append(text)
         if kind in ("text", "thinking"):
             yield {"type": "text-delta" if kind == "text" else "reasoning-delta", "id": block, "delta": text}
@@ -642,7 +658,9 @@ class Run:
         if part is None or part.done or part.doc["part_kind"].endswith("tool-call"):
             return  # a call goes on until its response ends (R10)
         kind = part.doc["part_kind"]
-        facts = pick(stored(event.get("part", {})), *METADATA)
+        if event["part"]["part_kind"] != kind:
+            return
+        facts = pick(stored(event["part"]), *METADATA)
         part.doc.update(facts, content=joined(part.text))
         metadata = {k.removeprefix("thinking_"): part.doc[k] for k in METADATA if k in part.doc}
         if kind == "thinking":
@@ -657,7 +675,8 @@ class Run:
         facts |= tokens(facts.pop("usage", None))
         self.thread.add_usage(facts.get("usage", {}))
         if "finish_reason" in facts:
-            facts["finish_reason"] = self.turn.last = finish_word(facts["finish_reason"])
+            said, facts["finish_reason"] = facts["finish_reason"], finish_word(facts["finish_reason"])
+            self.turn.last = said if said == "interrupted" else facts["finish_reason"]  # R44
         if self.thread.response is not None:
             self.thread.response.facts.update(facts)
             yield from self.carry(**facts)
@@ -741,13 +760,13 @@ class Run:
         else:
             doc["content"] = part.get("content")
         told = part.get("metadata")
-        events = [e for e in told if isinstance(e, dict) and "data" in e] if isinstance(told, list) else []
+        events = [e for e in told if is_data_chunk(e)] if isinstance(told, list) else []
         if told is not None and not events:
             doc["metadata"] = told
         yield from self.tell_return(call.part.doc, doc, denied=outcome == "denied")
         self.thread.answer(call, doc, self.at)
         for sent in events:  # Pydantic AI's way for a tool to send events of its own
-            yield from self.on_system_event({**sent, "event_type": sent["type"], "event_data": sent["data"]})
+            yield from self.on_system_event({"event_type": sent["type"], "event_data": sent["data"]})
         if self.step is call.response and self.thread.all_answered(call.response):
             yield from self.end_step()
 
@@ -796,7 +815,6 @@ class Run:
 
     def on_custom(self, event: Json) -> Iterator[Json]:
         name = str(event.get("name") or event["event_name"])
-        name = name if name.startswith("data-") else f"data-{name}"
         held = pick(event, "data", "payload")
         own = {k: v for k, v in event.items() if k not in CUSTOM_FIELDS}  # of the application's class, beside the name
         data = {**own, **held} if own else next(iter(held.values()), None)
@@ -825,7 +843,7 @@ class Run:
         reason = event.get("finish_reason") or self.turn.last
         if self.turn.last == "content_filter":
             reason = self.turn.last
-        usage = {} if self.turn.usage else {k: v for k, v in (event.get("usage") or {}).items() if v and "tokens" in k}
+        usage = {} if self.turn.usage else tokens(event.get("usage")).get("usage", {})
         self.thread.add_usage(usage)
         yield from self.carry(completed_at=self.at, usage=usage or None)
         self.thread.finish(reason, self.at)
@@ -841,10 +859,17 @@ class Run:
 
 
 STANDING = ("timestamp", "agent_id", "model_name", "provider_name")
+DELTAS = {"text": "text", "thinking": "thinking", "tool-call": "tool_call", "builtin-tool-call": "tool_call"}
 METADATA = ("id", "thinking_id", "signature", "provider_name")
 SOURCES = {"source-url": "source.url", "source-document": "source.document"}
 WIRE_NAMES = {"source_id": "sourceId", "media_type": "mediaType"}
 THREAD_NAMES = {wire: name for name, wire in WIRE_NAMES.items()}
+
+
+def is_data_chunk(entry: Any) -> bool:
+    """Whether an entry of a return's metadata is an event that is kept: transient ones are not, unless normative."""
+    name = str(entry.get("type", "")) if isinstance(entry, dict) and "data" in entry else ""
+    return name.startswith("data-tp-") or (name.startswith("data-") and not entry.get("transient"))
 
 
 def stored(part: Json) -> Json:
