@@ -16,7 +16,7 @@ from tpharness.server_events.states import RunState
 
 __all__ = ["DEFECTS"]
 
-_WORDS = (*facts.FINISH_REASONS, "tool-calls", "tool_calls", "content-filter", "interrupted", None)
+_WORDS = (*facts._FINISH_REASONS, "tool-calls", "tool_calls", "content-filter", "interrupted", None)
 
 
 class LastErrorStands(JournalWriter):
