@@ -30,7 +30,8 @@ export function readStory(events) {
     for (const [name, more] of [["content", "content_delta"], ["args", "args_delta"], ["signature", "signature_delta"]]) {
       const added = delta[more];
       if (added == null) continue;
-      part[name] = typeof part[name] === "string" ? part[name] + String(added) : added;
+      if (typeof added === "object") part[name] = { ...part[name], ...added }; // arguments that come as objects
+      else part[name] = typeof part[name] === "string" ? part[name] + String(added) : added;
     }
   };
 

@@ -18,7 +18,7 @@ from tpharness.journal import JournalWriter
 from tpharness.peers.control import ActiveRun
 from tpharness.peers.langgraph.scripted_model import ScriptedModel, scripted_tools
 from tpharness.peers.langgraph.stream import UiStream, frame, result_of
-from tpharness.peers.scripted_run import ScriptedRun
+from tpharness.peers.scripted_run import Answer, ScriptedRun
 from tpharness.reference_app.requests import RunRequest
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
@@ -65,6 +65,7 @@ class LangGraph:
         if last is not None and not last.calls and any(index > said for index in scripted.notices):
             raise CannotPlayError("an event between the end of the last answer and the end of the run")
         for answer in scripted.answers:
+            _refuse_turns(answer)
             for run in answer.tools.values():
                 outcome = run.part.get("outcome") or "success"
                 if run.returned_at is not None and (
@@ -75,6 +76,16 @@ class LangGraph:
                     raise CannotPlayError("metadata or a reference beside a return")
         for turn in request.user:
             _content(turn["parts"])
+
+
+def _refuse_turns(answer: Answer) -> None:
+    """Refuse texts that stream at the same time: a block of a message ends where the next one begins."""
+    latest = None
+    for _, event in answer.events:
+        if event["event_kind"] == "part_start" and event["part"]["part_kind"] != "tool-call":
+            latest = event["index"]
+        elif event["event_kind"] == "part_delta" and "content_delta" in event["delta"] and event["index"] != latest:
+            raise CannotPlayError("texts of an answer that stream at the same time")
 
 
 class _Conversation:
