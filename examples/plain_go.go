@@ -418,14 +418,12 @@ type run struct {
 	started   string // the turn; a hand-off begins another one
 	now       string
 	facts     []*fact
-	response  *response // the last one that has begun
-	responses int
+	response  *response // the last one that has begun, also where it was taken back
 	calls     map[string]*call
 	waiting   map[string]*call
 	model     Text
 	provider  Text
 	usage     map[string]int64
-	prompted  bool // a request of this turn has had its prompts
 	ended     bool
 	broken    *agentTurn // the turn as it stood at an error, if anything was left of it
 	failed    bool       // an error has come
@@ -573,7 +571,7 @@ func (r *run) handOff(text raw) {
 		r.complete()
 	}
 	r.agent, r.started, r.facts, r.response = event.AgentID, r.now, nil, nil
-	r.usage, r.prompted, r.model, r.provider = map[string]int64{}, false, "", ""
+	r.usage, r.model, r.provider = map[string]int64{}, "", ""
 	r.failed, r.broken = false, nil
 	r.carry(object{"agent_id": r.agent, "started_at": r.started})
 }
@@ -630,24 +628,45 @@ func (r *run) end(text raw) {
 	r.complete()
 }
 
-// count adds to the usage of the turn; noughts and what is not a count are left aside (R17). It returns what is left, nil
-// for nothing.
+// count adds to the usage of the turn; noughts and what is not a count of tokens are left aside (R17). It returns what is
+// left, nil for nothing.
 func (r *run) count(usage raw) raw {
 	var counts map[string]any
 	if json.Unmarshal(usage, &counts) != nil {
 		return nil
 	}
 	used := map[string]int64{}
-	for name, value := range counts {
+	for word, value := range counts {
+		if word == "requests" || word == "tool_calls" { // they are not tokens
+			continue
+		}
 		if n, ok := value.(float64); ok && n > 0 && n == float64(int64(n)) {
-			r.usage[name] += int64(n)
-			used[name] = int64(n)
+			name := usageName(word)
+			used[name] = max(used[name], int64(n)) // two words for one count tell the same tokens
 		}
 	}
 	if len(used) == 0 {
 		return nil
 	}
+	for name, n := range used {
+		r.usage[name] += n
+	}
 	return bytes.TrimSpace(encode(used))
+}
+
+// usageName returns the name of a count in the spelling of the thread (R17).
+func usageName(word string) string {
+	switch word {
+	case "inputTokens":
+		return "input_tokens"
+	case "outputTokens":
+		return "output_tokens"
+	case "totalTokens":
+		return "total_tokens"
+	case "reasoningTokens", "output_reasoning_tokens":
+		return "thinking_tokens"
+	}
+	return word
 }
 
 // finishReason returns a finish reason in the spelling of the thread (R16).
@@ -720,7 +739,7 @@ type givenPart struct {
 	ID           Text
 	Signature    Text
 	ProviderName Text    `json:"provider_name"`
-	ToolName     Text    `json:"tool_name"`
+	ToolName     *Text   `json:"tool_name"`
 	ToolCallID   *string `json:"tool_call_id"`
 	Args         raw
 	Metadata     raw `json:"provider_metadata"`
@@ -741,7 +760,9 @@ func readPart(text raw) (event partEvent, ok bool) {
 	switch event.given.Kind {
 	case "", "system-prompt", "user-prompt", "tool-return", "retry-prompt": // R57: none of a response
 		return event, false
-	case "tool-call", "builtin-tool-call", "builtin-tool-return":
+	case "tool-call", "builtin-tool-call":
+		return event, event.given.ToolCallID != nil && event.given.ToolName != nil
+	case "builtin-tool-return":
 		return event, event.given.ToolCallID != nil
 	case "file", "custom:reasoning-file":
 		event.file, ok = readFile(event.given.Content)
@@ -759,7 +780,6 @@ func (r *run) begin() *response {
 	}
 	r.sendInputs()
 	r.finishStep()
-	r.responses++
 	r.response = &response{at: r.now, byIndex: map[int]*streamed{}, model: r.model, provider: r.provider}
 	r.facts = append(r.facts, &fact{at: r.now, kind: responseFact, response: r.response})
 	r.carry(known(object{"model_name": r.model, "provider_name": r.provider}))
@@ -811,7 +831,7 @@ func (r *run) endResponse(text raw) {
 	r.finishResponse()
 }
 
-// resetResponse drops what is streaming (R44).
+// resetResponse drops what is streaming (R44), and its sources with it (R25).
 func (r *run) resetResponse() {
 	if !r.streaming() {
 		return
@@ -819,6 +839,7 @@ func (r *run) resetResponse() {
 	for _, c := range r.response.calls {
 		delete(r.calls, c.id)
 	}
+	r.facts = slices.DeleteFunc(r.facts, func(f *fact) bool { return f.response == r.response })
 	r.response.parts, r.response.calls, r.response.finished = nil, nil, true
 	r.send(object{"type": "reset-step"})
 }
@@ -911,7 +932,7 @@ func (p *streamed) identify(given givenPart) {
 
 func (r *run) startCall(p *streamed, given givenPart) {
 	c := &call{
-		id: *given.ToolCallID, name: given.ToolName, provider: given.ProviderName, ofProvider: given.Kind == "builtin-tool-call",
+		id: *given.ToolCallID, name: *given.ToolName, provider: given.ProviderName, ofProvider: given.Kind == "builtin-tool-call",
 		response: r.response, position: len(r.response.calls),
 	}
 	p.call, p.ended = c, true
@@ -1253,11 +1274,11 @@ func (r *run) sendOutput(c *call, result toolResult) {
 // record adds a return to the request that answers its response: in the order of the calls (R11), at the time of the last
 // one. Where the model was asked again meanwhile, it begins a request of its own (R25).
 func (r *run) record(c *call, returned part) {
-	request := &fact{kind: returnsFact, response: c.response, begun: r.responses}
-	for i, f := range r.facts {
-		if f.kind == returnsFact && f.response == c.response && f.begun == r.responses {
+	request := &fact{kind: returnsFact, response: c.response}
+	for i := len(r.facts) - 1; i >= 0 && r.facts[i].kind != responseFact; i-- {
+		if f := r.facts[i]; f.kind == returnsFact && f.response == c.response {
 			request = f
-			r.facts = slices.Delete(slices.Clone(r.facts), i, i+1)
+			r.facts = slices.Delete(r.facts, i, i+1)
 			break
 		}
 	}
@@ -1276,7 +1297,6 @@ type fact struct {
 	response *response // that it is, answers or belongs to
 	message  message   // of a prompt, an event or a source
 	returns  []answered
-	begun    int // how many responses had begun when the returns came
 }
 
 type answered struct {
@@ -1330,7 +1350,7 @@ func (r *run) request(text raw) {
 }
 
 func (r *run) ask(parts []prompt) {
-	first := !r.prompted && !r.spoken()
+	first := !r.spoken()
 	var said []any
 	chunk := []object{}
 	for _, p := range parts {
@@ -1342,7 +1362,6 @@ func (r *run) ask(parts []prompt) {
 			chunk = append(chunk, items...)
 		}
 	}
-	r.prompted = r.prompted || len(parts) > 0
 	if said == nil {
 		return
 	}
@@ -1477,6 +1496,16 @@ func (event systemEvent) agents() object {
 	return facts
 }
 
+// latest returns the response of the turn that began last and was not taken back, nil if there is none.
+func (r *run) latest() *response {
+	for i := len(r.facts) - 1; i >= 0; i-- {
+		if r.facts[i].kind == responseFact {
+			return r.facts[i].response
+		}
+	}
+	return nil
+}
+
 // source records what an answer rests on: it goes with the response that began before it (R25).
 func (r *run) source(name string, data raw, event systemEvent) {
 	var fields map[string]raw
@@ -1496,7 +1525,7 @@ func (r *run) source(name string, data raw, event systemEvent) {
 	chunk["type"] = strings.Replace(name, ".", "-", 1)
 	r.carry(event.agents())
 	r.send(chunk)
-	r.facts = append(r.facts, &fact{at: r.now, kind: sourceFact, response: r.response, message: message{
+	r.facts = append(r.facts, &fact{at: r.now, kind: sourceFact, response: r.latest(), message: message{
 		Type: "system", Timestamp: r.now, EventType: name, EventData: data,
 		SourceAgent: event.SourceAgent, TargetAgents: event.TargetAgents,
 	}})
