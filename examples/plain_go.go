@@ -282,35 +282,35 @@ type interruption struct {
 
 // A message is a response, a request or a system event.
 type message struct {
-	Type         string `json:"message_type"`
-	Timestamp    string `json:"timestamp"`
-	AgentID      string `json:"agent_id,omitempty"`
-	Parts        []any  `json:"parts,omitempty"`
-	ModelName    Text   `json:"model_name,omitempty"`
-	ProviderName Text   `json:"provider_name,omitempty"`
-	ResponseID   Text   `json:"provider_response_id,omitempty"`
-	FinishReason string `json:"finish_reason,omitempty"`
-	Usage        raw    `json:"usage,omitempty"`
-	EventType    string `json:"event_type,omitempty"`
-	EventData    raw    `json:"event_data,omitempty"`
-	SourceAgent  Text   `json:"source_agent,omitempty"`
-	TargetAgents raw    `json:"target_agents,omitempty"`
+	Type         string  `json:"message_type"`
+	Timestamp    string  `json:"timestamp"`
+	AgentID      string  `json:"agent_id,omitempty"`
+	Parts        []any   `json:"parts,omitempty"`
+	ModelName    Text    `json:"model_name,omitempty"`
+	ProviderName Text    `json:"provider_name,omitempty"`
+	ResponseID   Text    `json:"provider_response_id,omitempty"`
+	FinishReason string  `json:"finish_reason,omitempty"`
+	Usage        raw     `json:"usage,omitempty"`
+	EventType    string  `json:"event_type,omitempty"`
+	EventData    raw     `json:"event_data,omitempty"`
+	SourceAgent  Text    `json:"source_agent,omitempty"`
+	TargetAgents *[]Text `json:"target_agents,omitempty"`
 }
 
 // A part is what a thread keeps of a part. Those of kinds of their own are kept as they came (R7).
 type part struct {
-	Kind         string `json:"part_kind"`
-	ToolName     Text   `json:"tool_name,omitempty"`
-	ToolCallID   string `json:"tool_call_id,omitempty"`
-	Status       string `json:"status,omitempty"`
-	Content      any    `json:"content,omitempty"`
-	ContentRef   raw    `json:"content_ref,omitempty"`
-	Metadata     raw    `json:"metadata,omitempty"`
-	Args         any    `json:"args,omitempty"`
-	ID           Text   `json:"id,omitempty"`
-	ThinkingID   Text   `json:"thinking_id,omitempty"`
-	Signature    Text   `json:"signature,omitempty"`
-	ProviderName Text   `json:"provider_name,omitempty"`
+	Kind         string          `json:"part_kind"`
+	ToolName     Text            `json:"tool_name,omitempty"`
+	ToolCallID   string          `json:"tool_call_id,omitempty"`
+	Status       string          `json:"status,omitempty"`
+	Content      any             `json:"content,omitempty"`
+	ContentRef   *map[string]raw `json:"content_ref,omitempty"`
+	Metadata     raw             `json:"metadata,omitempty"`
+	Args         any             `json:"args,omitempty"`
+	ID           Text            `json:"id,omitempty"`
+	ThinkingID   Text            `json:"thinking_id,omitempty"`
+	Signature    Text            `json:"signature,omitempty"`
+	ProviderName Text            `json:"provider_name,omitempty"`
 }
 
 // serve plays the turns of a case and returns the thread in each version, with the packets of each run.
@@ -591,7 +591,7 @@ func (r *run) complete() {
 func (r *run) end(text raw) {
 	var event struct {
 		FinishReason string `json:"finish_reason"`
-		Usage        raw
+		Usage        map[string]any
 	}
 	if json.Unmarshal(text, &event) != nil {
 		return
@@ -630,13 +630,9 @@ func (r *run) end(text raw) {
 
 // count adds to the usage of the turn; noughts and what is not a count of tokens are left aside (R17). It returns what is
 // left, nil for nothing.
-func (r *run) count(usage raw) raw {
-	var counts map[string]any
-	if json.Unmarshal(usage, &counts) != nil {
-		return nil
-	}
+func (r *run) count(usage map[string]any) raw {
 	used := map[string]int64{}
-	for word, value := range counts {
+	for word, value := range usage {
 		if word == "requests" || word == "tool_calls" { // they are not tokens
 			continue
 		}
@@ -749,7 +745,23 @@ type partEvent struct {
 	Index *int
 	Part  raw
 	given givenPart
+	text  Text
+	args  givenArgs
 	file  file
+}
+
+// A givenArgs is what an event has of the arguments of a call: JSON text, an object, or nothing.
+type givenArgs struct {
+	text   *Text
+	fields map[string]raw
+}
+
+// UnmarshalJSON refuses values of other forms.
+func (a *givenArgs) UnmarshalJSON(value []byte) error {
+	if value[0] == '{' {
+		return json.Unmarshal(value, &a.fields)
+	}
+	return json.Unmarshal(value, &a.text)
 }
 
 func readPart(text raw) (event partEvent, ok bool) {
@@ -760,8 +772,11 @@ func readPart(text raw) (event partEvent, ok bool) {
 	switch event.given.Kind {
 	case "", "system-prompt", "user-prompt", "tool-return", "retry-prompt": // R57: none of a response
 		return event, false
+	case "text", "thinking":
+		return event, json.Unmarshal(orNull(event.given.Content), &event.text) == nil
 	case "tool-call", "builtin-tool-call":
-		return event, event.given.ToolCallID != nil && event.given.ToolName != nil
+		named := event.given.ToolCallID != nil && event.given.ToolName != nil
+		return event, named && json.Unmarshal(orNull(event.given.Args), &event.args) == nil
 	case "builtin-tool-return":
 		return event, event.given.ToolCallID != nil
 	case "file", "custom:reasoning-file":
@@ -808,7 +823,7 @@ func (r *run) endResponse(text raw) {
 		ProviderName Text   `json:"provider_name"`
 		ResponseID   Text   `json:"provider_response_id"`
 		FinishReason string `json:"finish_reason"`
-		Usage        raw
+		Usage        map[string]any
 	}
 	if json.Unmarshal(text, &event) != nil {
 		return
@@ -873,9 +888,9 @@ func (r *run) startPart(text raw) {
 	res.byIndex[*event.Index] = p
 	switch given.Kind {
 	case "text", "thinking":
-		r.startBlock(p, given)
+		r.startBlock(p, event)
 	case "tool-call", "builtin-tool-call":
-		r.startCall(p, given)
+		r.startCall(p, event)
 	case "builtin-tool-return":
 		p.ended, c.answered = true, true
 		p.ToolName, p.ToolCallID, p.Content = c.name, c.id, orNull(given.Content)
@@ -905,17 +920,13 @@ func blockOf(kind string) string {
 	return kind
 }
 
-func (r *run) startBlock(p *streamed, given givenPart) {
+func (r *run) startBlock(p *streamed, event partEvent) {
 	p.block = r.name(blockOf(p.Kind))
-	content := Text("")
-	if !isNull(given.Content) {
-		content = asText(given.Content)
-	}
-	p.Content = content
-	p.identify(given)
+	p.Content = event.text
+	p.identify(event.given)
 	r.send(object{"type": blockOf(p.Kind) + "-start", "id": p.block})
-	if content != "" {
-		r.send(object{"type": blockOf(p.Kind) + "-delta", "id": p.block, "delta": content})
+	if event.text != "" {
+		r.send(object{"type": blockOf(p.Kind) + "-delta", "id": p.block, "delta": event.text})
 	}
 }
 
@@ -930,7 +941,8 @@ func (p *streamed) identify(given givenPart) {
 	p.ProviderName = firstOf(given.ProviderName, p.ProviderName)
 }
 
-func (r *run) startCall(p *streamed, given givenPart) {
+func (r *run) startCall(p *streamed, event partEvent) {
+	given := event.given
 	c := &call{
 		id: *given.ToolCallID, name: *given.ToolName, provider: given.ProviderName, ofProvider: given.Kind == "builtin-tool-call",
 		response: r.response, position: len(r.response.calls),
@@ -939,25 +951,22 @@ func (r *run) startCall(p *streamed, given givenPart) {
 	r.response.calls = append(r.response.calls, c)
 	r.calls[c.id] = c
 	r.send(c.chunk("tool-input-start"))
-	r.addArgs(c, given.Args)
+	r.addArgs(c, event.args)
 }
 
 // addArgs adds a piece of arguments: text to text, and the fields of an object to those that are there.
-func (r *run) addArgs(c *call, piece raw) {
-	var text Text
-	var fields map[string]raw
+func (r *run) addArgs(c *call, piece givenArgs) {
 	switch {
-	case isNull(piece):
-	case json.Unmarshal(piece, &text) == nil:
-		c.text = c.text.plus(text)
-		if text != "" {
-			r.send(object{"type": "tool-input-delta", "toolCallId": c.id, "inputTextDelta": text})
+	case piece.text != nil:
+		c.text = c.text.plus(*piece.text)
+		if *piece.text != "" {
+			r.send(object{"type": "tool-input-delta", "toolCallId": c.id, "inputTextDelta": *piece.text})
 		}
-	case json.Unmarshal(piece, &fields) == nil:
+	case piece.fields != nil:
 		if c.fields == nil {
 			c.fields = map[string]raw{}
 		}
-		for name, value := range fields {
+		for name, value := range piece.fields {
 			c.fields[name] = value
 		}
 	}
@@ -988,12 +997,12 @@ func (r *run) addToPart(text raw) {
 	var event struct {
 		Index *int
 		Delta struct {
-			Kind         string `json:"part_delta_kind"`
-			Content      *Text  `json:"content_delta"`
-			Signature    Text   `json:"signature_delta"`
-			ProviderName Text   `json:"provider_name"`
-			ToolName     Text   `json:"tool_name_delta"`
-			Args         raw    `json:"args_delta"`
+			Kind         string    `json:"part_delta_kind"`
+			Content      *Text     `json:"content_delta"`
+			Signature    Text      `json:"signature_delta"`
+			ProviderName Text      `json:"provider_name"`
+			ToolName     Text      `json:"tool_name_delta"`
+			Args         givenArgs `json:"args_delta"`
 		}
 	}
 	if json.Unmarshal(text, &event) != nil {
@@ -1099,26 +1108,25 @@ func (f file) chunk(kind string, id Text) object {
 func (r *run) startTool(text raw) {
 	var event struct {
 		Part struct {
+			ToolName   *Text  `json:"tool_name"`
 			ToolCallID string `json:"tool_call_id"`
-			Args       raw
+			Args       givenArgs
 		}
 	}
-	if json.Unmarshal(text, &event) != nil {
+	if json.Unmarshal(text, &event) != nil || event.Part.ToolName == nil {
 		return
 	}
 	c := r.calls[event.Part.ToolCallID]
 	if c == nil || c.response == nil || !r.holds(c.response) {
 		return
 	}
-	var args Text
-	var fields map[string]raw
+	args := event.Part.Args
 	switch {
 	case c.sent: // R10: the client was told its arguments
-	case isNull(event.Part.Args):
-	case json.Unmarshal(event.Part.Args, &args) == nil:
-		c.text, c.fields = args, nil
-	case json.Unmarshal(event.Part.Args, &fields) == nil:
-		c.fields = fields
+	case args.text != nil:
+		c.text, c.fields = *args.text, nil
+	case args.fields != nil:
+		c.fields = args.fields
 	}
 	r.finishResponse()
 	r.sendInput(c)
@@ -1135,7 +1143,7 @@ func (r *run) progress(text raw) {
 		ToolCallID string `json:"tool_call_id"`
 		Content    raw
 	}
-	if json.Unmarshal(text, &event) != nil {
+	if json.Unmarshal(text, &event) != nil || event.Content == nil {
 		return
 	}
 	c := r.calls[event.ToolCallID]
@@ -1144,14 +1152,14 @@ func (r *run) progress(text raw) {
 	}
 	r.finishResponse()
 	r.sendInput(c)
-	r.send(object{"type": "tool-output-available", "toolCallId": c.id, "output": orNull(event.Content), "preliminary": true})
+	r.send(object{"type": "tool-output-available", "toolCallId": c.id, "output": event.Content, "preliminary": true})
 }
 
 type toolResult struct {
 	Kind       string `json:"part_kind"`
 	ToolCallID string `json:"tool_call_id"`
 	Content    raw
-	ContentRef raw `json:"content_ref"`
+	ContentRef *map[string]raw `json:"content_ref"`
 	Metadata   raw
 	Outcome    string
 	Status     string
@@ -1227,7 +1235,7 @@ func (t toolResult) asReturn(c *call) (part, []dataEntry) {
 	if word, ok := map[string]string{"success": "success", "retried": "validation_error"}[t.Outcome]; ok {
 		kept.Status = word
 	}
-	if !isNull(t.ContentRef) { // R6: one of the two
+	if t.ContentRef != nil { // R6: one of the two
 		kept.Content, kept.ContentRef = nil, t.ContentRef
 	}
 	var entries []raw
@@ -1409,10 +1417,10 @@ func (p prompt) items() []object {
 }
 
 type systemEvent struct {
-	Type         string `json:"event_type"`
-	Data         raw    `json:"event_data"`
-	SourceAgent  Text   `json:"source_agent"`
-	TargetAgents raw    `json:"target_agents"`
+	Type         string  `json:"event_type"`
+	Data         raw     `json:"event_data"`
+	SourceAgent  Text    `json:"source_agent"`
+	TargetAgents *[]Text `json:"target_agents"`
 	Transient    bool
 }
 
@@ -1451,9 +1459,6 @@ func (r *run) customEvent(text raw) {
 
 // happened records an event and tells the client. A transient one is told and not kept, unless it is normative.
 func (r *run) happened(name string, data raw, event systemEvent) {
-	if string(event.TargetAgents) == "null" {
-		event.TargetAgents = nil
-	}
 	if name == "source.url" || name == "source.document" {
 		r.source(name, data, event)
 		return
