@@ -52,6 +52,7 @@ const table = (entries) => ({ __proto__: null, ...entries });
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value) => typeof value === "string";
+const isFlag = (value) => typeof value === "boolean";
 const compact = (value) => JSON.stringify(value); // half a character travels as an escape
 
 /** R12: arguments are the JSON value that they say; text that is not JSON stays text. */
@@ -74,11 +75,20 @@ function finishWord(word) {
   return ["stop", "length", "content_filter", "tool_call"].includes(named) ? named : "error";
 }
 
+// R17: the words of libraries for what the protocol counts.
+const COUNTS = table({
+  inputTokens: "input_tokens",
+  outputTokens: "output_tokens",
+  totalTokens: "total_tokens",
+  reasoningTokens: "thinking_tokens",
+  output_reasoning_tokens: "thinking_tokens",
+});
+
 /** R17: the tokens that were used, or null. Zeros say nothing, and requests and calls are not tokens. */
 function tokens(usage) {
   const isUsed = ([name, count]) => Number.isInteger(count) && count > 0 && name !== "requests" && name !== "tool_calls";
   const used = isObject(usage) ? Object.entries(usage).filter(isUsed) : [];
-  return used.length ? Object.fromEntries(used) : null;
+  return used.length ? Object.fromEntries(used.map(([name, count]) => [COUNTS[name] ?? name, count])) : null;
 }
 
 const TIME = /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)$/;
@@ -204,7 +214,7 @@ class Thread {
   }
 
   addPart(doc, done = false) {
-    const part = { doc, text: "", done, order: ++this.order };
+    const part = { doc, text: "", args: null, done, order: ++this.order };
     this.response.parts.push(part);
     if (doc.part_kind === "tool-call" || doc.part_kind === "builtin-tool-call") {
       this.calls.set(doc.tool_call_id, { part, response: this.response, answered: false });
@@ -298,7 +308,7 @@ class Thread {
   /** The stream says `finish`, or the run its result; the last response has finished before. */
   finish(reason, at) {
     if (reason === "error" && this.turn.error) return this.interrupt("error", at);
-    const halted = finishWord(reason) === "content_filter" || this.turn.last === "content_filter";
+    const halted = finishWord(reason) === "content_filter" || finishWord(this.turn.last) === "content_filter";
     if (halted) return this.interrupt("safety_halt", at);
     if (reason === "interrupted") return this.interrupt("user_cancelled", at); // R44
     return this.complete(at);
@@ -387,6 +397,53 @@ const WIRE_NAMES = table({ source_id: "sourceId", media_type: "mediaType" });
 const THREAD_NAMES = inverted(WIRE_NAMES);
 const renamed = (data, names) => Object.fromEntries(Object.entries(data).map(([name, value]) => [names[name] ?? name, value]));
 
+// What each event has to have; `name?` may be absent. An event that does not fit changes nothing (R36).
+const REQUEST_PARTS = ["system-prompt", "user-prompt", "tool-return", "retry-prompt"];
+const isIndex = (value) => Number.isInteger(value) && value >= 0;
+const isArgs = (value) => isText(value) || isObject(value);
+const isContent = (item) => isText(item) || isObject(item);
+const isPrompt = (value) => isText(value) || (Array.isArray(value) && value.every(isContent));
+const texts = (names) => Object.fromEntries(names.split(" ").map((name) => [`${name}?`, isText]));
+/** An object whose field of that name says which shape it has; one that is not listed may have any (R7). */
+const oneOf = (tag, shapes) => (value) => isText(value?.[tag]) && matches(value, table(shapes)[value[tag]] ?? {});
+const CALL = { tool_name: isText, tool_call_id: isText, "args?": isArgs };
+const PART = oneOf("part_kind", {
+  ...Object.fromEntries(REQUEST_PARTS.map((kind) => [kind, () => false])), // no part of a response
+  text: texts("content id"),
+  thinking: texts("content signature provider_name id"),
+  "tool-call": CALL,
+  "builtin-tool-call": { ...CALL, ...texts("provider_name") },
+  "builtin-tool-return": { tool_call_id: isText, ...texts("tool_name provider_name") },
+  file: { content: texts("kind media_type data url identifier"), ...texts("id") },
+});
+const DELTA = oneOf("part_delta_kind", {
+  text: { content_delta: isText },
+  thinking: texts("content_delta signature_delta provider_name"),
+  tool_call: { "args_delta?": isArgs, ...texts("tool_name_delta tool_call_id") },
+});
+const RESULT = { tool_call_id: isText, "content_ref?": isObject, ...texts("part_kind tool_name outcome status") };
+const REQUEST = { "parts?": [oneOf("part_kind", { "user-prompt": { content: isPrompt } })] };
+const EVENTS = table({
+  part_start: { index: isIndex, part: PART },
+  part_delta: { index: isIndex, delta: DELTA },
+  part_end: { index: isIndex, part: PART },
+  function_tool_call: { part: { ...CALL, ...texts("part_kind") } },
+  function_tool_result: { part: RESULT },
+  tool_progress: { tool_call_id: isText, content: (value) => value !== undefined },
+  model_request: { ...REQUEST, ...texts("model_name provider_name") },
+  enqueued_messages: { "messages?": [REQUEST] },
+  model_response_end: { "usage?": isObject, ...texts("finish_reason model_name provider_name provider_response_id") },
+  system_event: { event_type: isText, "target_agents?": [isText], "transient?": isFlag, ...texts("source_agent") },
+  custom: texts("name event_name"),
+  error: { error_text: isText },
+  response_reset: {},
+  agent_start: { agent_id: (value) => isText(value) && value !== "" },
+  agent_run_result: { "usage?": isObject, ...texts("finish_reason") },
+});
+for (const kind of "stall final_result deferred_tool_requests deferred_tool_results".split(" ")) EVENTS[kind] = {};
+EVENTS.output_tool_call = EVENTS.function_tool_call;
+EVENTS.output_tool_result = EVENTS.function_tool_result;
+
 /**
  * One run on the server: each event goes into the journal, and comes back as the chunks that tell the client.
  *
@@ -416,17 +473,10 @@ class Run {
 
   /** Play one event. After the end of the run nothing happens any more. */
   feed(event) {
+    const kind = event.event_kind;
+    if (!EVENTS[kind] || !matches(event, EVENTS[kind])) return []; // R36
     this.at = event.at ?? this.at;
-    const handler = this[`on_${event.event_kind}`];
-    const chunks = [];
-    if (!handler || this.thread.turn.end != null) return chunks;
-    try {
-      for (const chunk of handler.call(this, event)) chunks.push(chunk);
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      return []; // R36: an event that lacks what it needs changes nothing
-    }
-    return chunks;
+    return this.thread.turn.end == null ? [...(this[`on_${kind}`]?.(event) ?? [])] : [];
   }
 
   /** Cut the run; tell the client with an abort, or not at all. */
@@ -451,18 +501,20 @@ class Run {
   // ---------------------------------------------------------------- the model's response
 
   *on_model_request(event) {
-    if (!this.thread.response) yield* this.endStep();
+    yield* this.endStep(); // R40
     yield* this.ask(event.parts ?? []);
     Object.assign(this.asked, pick(event, "model_name", "provider_name")); // they stand until others are named (R39)
   }
 
   *on_enqueued_messages(event) {
-    for (const message of event.messages) yield* this.ask(message.parts);
+    for (const { parts } of event.messages ?? []) yield* this.ask(parts ?? []);
   }
 
-  /** A request of the run: the client hears of a prompt that is not the user turn's. */
+  /** A prompt ends the response before it (R44); the client hears of one that is not the user turn's. */
   *ask(parts) {
-    const request = this.thread.addRequest(parts, this.at);
+    const prompts = parts.filter((part) => part.part_kind === "user-prompt" && compact(part.content) !== "[]"); // R52
+    if (prompts.length) yield* this.endStep();
+    const request = this.thread.addRequest(prompts, this.at);
     if (!request) return;
     yield* this.carry();
     yield steering(request.parts, this.blockId("steering"));
@@ -480,8 +532,9 @@ class Run {
     const index = event.index;
     const doc = dense(event.part);
     const kind = doc.part_kind;
-    if (!isText(kind)) return;
-    if (kind === "file") doc.content = { ...doc.content, identifier: nameOf(doc.content) };
+    const known = kind.endsWith("tool-call") && this.thread.calls.get(doc.tool_call_id);
+    if (known && !known.answered) return; // R36: an id can name another call once it has its return
+    if (isFile(doc)) doc.content = { ...doc.content, identifier: nameOf(doc.content) };
     if (!this.thread.response || this.blocks.has(index)) yield* this.beginResponse(); // again: another model call
     if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
     else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
@@ -490,6 +543,12 @@ class Run {
       this.blocks.set(index, ["", this.thread.addPart(stored(doc), true)]);
       yield* wholePart(doc);
     }
+  }
+
+  /** The call of that id which a tool of ours has to answer; a provider answers its own (R42). */
+  toolCall(id) {
+    const call = this.thread.calls.get(id);
+    return call?.part.doc.part_kind === "tool-call" ? call : undefined;
   }
 
   /** Whether a provider's call waits for this output, which is its provider's; the first one stands (R14, R42). */
@@ -505,7 +564,7 @@ class Run {
   *endProvidersCall(part) {
     if (part.done) return;
     part.done = true;
-    part.doc.args = parsed(part.text);
+    part.doc.args = argsOf(part);
     yield inputAvailable(part.doc);
   }
 
@@ -519,8 +578,6 @@ class Run {
   }
 
   *startCall(index, { args, ...doc }) {
-    const known = this.thread.calls.get(doc.tool_call_id);
-    if (known && !known.answered) return; // R36: an id can name another call once it has its return
     const part = this.thread.addPart(stored(doc));
     this.blocks.set(index, [doc.tool_call_id, part]);
     yield { type: "tool-input-start", toolCallId: doc.tool_call_id, toolName: doc.tool_name, ...providerExecuted(part.doc) };
@@ -542,10 +599,13 @@ class Run {
     if (kind === "thinking" && delta.provider_name) part.doc.provider_name = delta.provider_name;
     const said = spoken ? delta.content_delta : delta.args_delta;
     if (said == null || said === "") return;
-    const text = typeof said === "string" ? said : compact(said);
-    part.text += text;
-    if (spoken) yield { type: kind === "text" ? "text-delta" : "reasoning-delta", id: block, delta: text };
-    else yield { type: "tool-input-delta", toolCallId: block, inputTextDelta: text };
+    if (isObject(said)) {
+      part.args = { ...part.args, ...said }; // R12: such arguments are merged, and have no text to stream
+      return;
+    }
+    part.text += said;
+    if (spoken) yield { type: kind === "text" ? "text-delta" : "reasoning-delta", id: block, delta: said };
+    else yield { type: "tool-input-delta", toolCallId: block, inputTextDelta: said };
   }
 
   *on_part_end(event) {
@@ -567,7 +627,8 @@ class Run {
     Object.assign(this.asked, named);
     const facts = { ...named, ...pick({ ...event, usage: tokens(event.usage) }, "provider_response_id", "finish_reason", "usage") };
     this.thread.addUsage(facts.usage);
-    if (facts.finish_reason) facts.finish_reason = this.turn.last = finishWord(facts.finish_reason);
+    this.turn.last = facts.finish_reason ?? null; // in the model's word: R44 knows one that is not the protocol's
+    if (this.turn.last != null) facts.finish_reason = finishWord(this.turn.last);
     if (this.thread.response) {
       Object.assign(this.thread.response.facts, facts);
       yield* this.carry(facts);
@@ -592,13 +653,13 @@ class Run {
     }
     this.thread.finishResponse();
     this.blocks = new Map();
-    for (const call of [...this.unsent]) if (call.part.text) yield* this.sendInput(call);
+    for (const call of [...this.unsent]) if (hasArgs(call.part)) yield* this.sendInput(call);
     if (!callsOf(response).length) yield* this.endStep();
   }
 
   *sendInput(call) {
     if (!this.unsent.delete(call)) return;
-    call.part.doc.args = parsed(call.part.text);
+    call.part.doc.args = argsOf(call.part);
     yield inputAvailable(call.part.doc);
   }
 
@@ -621,35 +682,40 @@ class Run {
   // ---------------------------------------------------------------- tools
 
   *on_function_tool_call(event) {
-    const call = this.thread.calls.get(event.part.tool_call_id);
-    const args = event.part.args;
-    const streams = call.response === this.thread.response; // a call that nobody has made: `feed` answers nothing
-    if (args != null && (streams || !call.part.text)) call.part.text = typeof args === "string" ? args : compact(args);
+    const call = this.toolCall(event.part.tool_call_id);
+    if (!call) return; // nobody has made it
+    const { args } = event.part;
+    const streams = call.response === this.thread.response;
+    const held = isText(args) ? { text: args, args: null } : { args };
+    if (args != null && (streams || !hasArgs(call.part))) Object.assign(call.part, held);
     if (streams) yield* this.endResponse(call.response); // R40: its first tool starts, so the response is over
     yield* this.sendInput(call);
   }
 
   *on_tool_progress(event) {
-    yield { type: "tool-output-available", toolCallId: event.tool_call_id, output: event.content, preliminary: true };
+    const { tool_call_id: toolCallId, content: output } = event;
+    if (this.toolCall(toolCallId)) yield { type: "tool-output-available", toolCallId, output, preliminary: true };
   }
 
   *on_function_tool_result(event) {
-    const part = dense(event.part ?? event.result, "content");
-    const call = this.thread.calls.get(part.tool_call_id);
+    const part = dense(event.part, "content");
+    const call = this.toolCall(part.tool_call_id);
     const outcome = part.outcome || (part.status ? (OUTCOMES[part.status] ?? "failed") : "success"); // R62
-    if (!call || call.answered || outcome === "interrupted") return; // R41
-    if (call.response === this.thread.response) yield* this.endResponse(call.response);
+    if (!call || call.answered) return; // R36, R14
+    if (call.response === this.thread.response) yield* this.endResponse(call.response); // R40: its tool has started
     yield* this.sendInput(call);
+    if (outcome === "interrupted") return; // R41
     const status = STATUS[outcome] ?? "error";
     const doc = part.part_kind === "retry-prompt" ? { part_kind: "retry-prompt" } : { status };
     if ("content_ref" in part) doc.content_ref = withHashName(part.content_ref);
     else doc.content = part.content ?? null;
-    const sent = (Array.isArray(part.metadata) ? part.metadata : []).filter((item) => isObject(item) && "data" in item);
+    const sent = (Array.isArray(part.metadata) ? part.metadata : []).filter(isDataChunk);
     if (part.metadata != null && !sent.length) doc.metadata = part.metadata;
     yield* this.tellReturn(call.part.doc, doc, outcome === "denied");
     this.thread.answer(call, doc, this.at);
-    for (const event_ of sent) {
-      yield* this.on_system_event({ ...event_, event_type: event_.type, event_data: event_.data }); // a tool's own events
+    for (const { type, data } of sent) {
+      this.thread.addEvent(type, data, this.at); // a tool's own events
+      yield { type, data };
     }
     if (this.step === call.response && this.thread.allAnswered(call.response)) yield* this.endStep();
   }
@@ -696,7 +762,7 @@ class Run {
     if (kept) this.thread.addEvent(name, data, this.at, more);
     yield* this.carry(kept ? more : {}); // else the next event would have them
     if (source) {
-      yield { type: source, ...renamed(data, WIRE_NAMES) };
+      yield { type: source, ...renamed(isObject(data) ? data : {}, WIRE_NAMES) };
     } else {
       const chunk = { type: name.startsWith("data-") ? name : `data-${name}`, data };
       yield event.transient ? { ...chunk, transient: true } : chunk;
@@ -704,11 +770,11 @@ class Run {
   }
 
   *on_custom(event) {
-    const name = event.name ?? event.event_name;
+    const name = event.name || event.event_name;
     const held = pick(event, "data", "payload");
     const own = Object.entries(event).filter(([key]) => !CUSTOM_FIELDS.includes(key)); // of the application's class
     const data = own.length ? { ...Object.fromEntries(own), ...held } : Object.values(held)[0] ?? null;
-    if (isText(name)) yield* this.on_system_event({ event_type: name, event_data: data });
+    if (name) yield* this.on_system_event({ event_type: name, event_data: data });
   }
 
   *on_error(event) {
@@ -734,7 +800,7 @@ class Run {
 
   *on_agent_run_result(event) {
     yield* this.endStep();
-    const filtered = this.turn.last === "content_filter";
+    const filtered = finishWord(this.turn.last) === "content_filter";
     const reason = filtered ? this.turn.last : event.finish_reason || this.turn.last;
     const usage = this.turn.usage.size ? null : tokens(event.usage); // what the responses have told is not counted again
     this.thread.addUsage(usage);
@@ -749,6 +815,12 @@ class Run {
     return `${word}-${++this.count}`;
   }
 }
+
+/** The arguments that a part of a call holds: objects, or the text that has streamed (R12). */
+const argsOf = (part) => part.args ?? parsed(part.text);
+const hasArgs = (part) => part.args != null || part.text !== "";
+
+const isFile = (doc) => ["file", "custom:reasoning-file"].includes(doc.part_kind) && isObject(doc.content);
 
 const STORED = table({
   text: ["id"],
@@ -768,6 +840,12 @@ function stored(part) {
   return Object.fromEntries(["part_kind", ...fields].filter((name) => name in named).map((name) => [name, named[name]]));
 }
 
+/** Whether a tool sends this along for the thread: what is transient is only for the screen, unless it is normative. */
+function isDataChunk(item) {
+  if (!isObject(item) || !isText(item.type) || !("data" in item)) return false;
+  return item.type.startsWith(item.transient ? "data-tp-" : "data-");
+}
+
 /** R42: calls of the provider are parts of their response, and the wire says so. */
 function providerExecuted(doc) {
   if (!doc.part_kind.startsWith("builtin-")) return {};
@@ -785,10 +863,10 @@ const inputAvailable = (doc) => ({
 
 /** R63: a file by its address may have the range of its kind for a media type; its own names travel beside it. */
 function fileFields(content, id) {
-  const family = content.kind.split("-")[0];
+  const family = content.kind?.split("-")[0];
   const mediaType = content.media_type || (FAMILIES.includes(family) ? `${family}/*` : "*/*");
   const { data } = content;
-  const url = content.url || `data:${content.media_type};base64,${data}`;
+  const url = content.url || `data:${content.media_type ?? ""};base64,${data}`;
   const names = dense({ id, identifier: content.identifier === nameOf({ data, url }) ? null : content.identifier });
   return { url, mediaType, ...(Object.keys(names).length && { providerMetadata: { pydantic_ai: names } }) };
 }
@@ -796,8 +874,8 @@ function fileFields(content, id) {
 /** Parts that do not stream: a file, an output of the provider, a kind of the application. */
 function* wholePart(doc) {
   const kind = doc.part_kind;
-  if (kind === "file") {
-    yield { type: "file", ...fileFields(doc.content, doc.id) };
+  if (isFile(doc)) {
+    yield { type: kind.replace("custom:", ""), ...fileFields(doc.content, doc.id) };
   } else if (kind === "builtin-tool-return") {
     const output = doc.content ?? null;
     yield { type: "tool-output-available", toolCallId: doc.tool_call_id, output, providerExecuted: true };
@@ -904,7 +982,7 @@ const HOLDS = {
   input: () => true,
   output: () => true,
   data: () => true,
-  approved: (value) => typeof value === "boolean",
+  approved: isFlag,
   parts: Array.isArray,
   toolName: (value) => isText(value) && value !== "",
   mediaType: (value) => isText(value) && value !== "",
@@ -947,7 +1025,7 @@ function readChunk(text) {
   const known = needed === "data" || Object.hasOwn(FIELDS, chunk.type);
   const more = OPTIONAL.filter(([, , types]) => known && types.some((type) => chunk.type.startsWith(type)));
   const fits = more.every(([name, holds]) => chunk[name] == null || holds(chunk[name]));
-  return good && fits && flags.every((name) => typeof (chunk[name] ?? false) === "boolean") ? chunk : null;
+  return good && fits && flags.every((name) => isFlag(chunk[name] ?? false)) ? chunk : null;
 }
 
 // ===================================================================================================== 4. Client
@@ -1029,7 +1107,7 @@ class Client {
     const good = ([name, fact]) => (FACT_TYPES[name] ?? isText)(fact) && (!TIMES.has(name) || isTime(fact));
     const told = isObject(data) ? Object.fromEntries(Object.entries(data).filter(good)) : {};
     const agent = told.agent_id;
-    if (told.finish_reason) told.finish_reason = finishWord(String(told.finish_reason));
+    if ("finish_reason" in told) told.finish_reason = finishWord(told.finish_reason);
     if (agent === "") delete told.agent_id; // R2
     const current = this.started ? this.thread.turn.agentId : (this.facts.agent_id ?? this.agentId);
     if (agent && agent !== current) for (const name of ["model_name", "provider_name"]) delete this.facts[name]; // R45
@@ -1229,12 +1307,13 @@ class Client {
   }
 
   on_steering_message(chunk) {
-    const says = (part) => isObject(part) && ((part.type === "text" && isText(part.text)) || (part.type === "file" && isText(part.url)));
-    const items = chunk.parts.filter(says);
+    const isSaid = { text: ({ text }) => isText(text), file: ({ url }) => isText(url) && url !== "" };
+    const items = chunk.parts.filter((part) => isObject(part) && table(isSaid)[part.type]?.(part));
     const said = items.map((part) => (part.type === "text" ? part.text : contentOf(part)));
     const content = said.length === 1 && isText(said[0]) ? said[0] : said;
+    if (!said.length) return; // R52
     this.enter();
-    if (said.length) this.finishResponse(); // R52
+    this.finishResponse();
     this.thread.addRequest([{ part_kind: "user-prompt", content }], this.at);
   }
 
@@ -1305,7 +1384,8 @@ function metadata(kind, chunk) {
 
 /** A file by data is held, any other is named; a range says of which kind, and is not a media type (R63). */
 function contentOf(chunk) {
-  const { url, mediaType: media_type = "application/octet-stream" } = chunk;
+  const { url, mediaType } = chunk;
+  const media_type = isText(mediaType) && mediaType ? mediaType : "application/octet-stream"; // steering may lack it
   const { identifier } = ownNames(chunk);
   const data = /^data:[^,]*;base64,([^]*)$/.exec(url)?.[1];
   if (data !== undefined && isBase64(data)) return { kind: "binary", data, media_type, identifier: nameOf({ identifier, data }) };
@@ -1365,6 +1445,16 @@ function check(value, shape, where = "") {
       const field = name.replace("?", "");
       if (field === name || value[field] != null) check(value[field], inner, `${where}/${field}`);
     }
+  }
+}
+
+/** Whether a value has a shape. */
+function matches(value, shape) {
+  try {
+    check(value, shape);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -5,6 +5,7 @@ That it passes the suite, over both transports and with faults, is in test_plain
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import signal
@@ -135,6 +136,7 @@ def test_half_a_character_becomes_whole_and_one_that_stays_alone_is_told(ask: As
         {"type": "tool-output-available", "toolCallId": "c", "output": 1},
         {"type": "data-x", "data": 1, "transient": True},
         {"type": "steering-message", "parts": []},
+        {"type": "steering-message", "id": "s", "parts": [{"type": "file", "url": ""}]},
     ],
     ids=lambda chunk: chunk["type"],
 )
@@ -152,6 +154,66 @@ def test_a_provider_s_call_that_is_refused_has_its_error_in_its_response(ask: As
     [message] = turn["messages"]
     assert [part["part_kind"] for part in message["parts"]] == ["builtin-tool-call", "builtin-tool-return"]
     assert message["parts"][1]["content"] == "bad"
+
+
+def test_a_provider_s_call_is_not_for_a_tool_to_answer(ask: Ask) -> None:
+    """R42: its output is a part, so the event of a tool has no place (R36)."""
+    call = {"part_kind": "builtin-tool-call", "tool_name": "t", "tool_call_id": "c", "args": "{}"}
+    events: list[dict[str, Any]] = [
+        {"event_kind": "part_start", "index": 0, "part": call},
+        {"event_kind": "tool_progress", "tool_call_id": "c", "content": 1},
+        {"event_kind": "function_tool_result", "part": {"tool_call_id": "c", "content": 1}},
+    ]
+    [turn], chunks = served(ask, [*({**event, "at": AT} for event in events), RESULT])
+    assert [message["message_type"] for message in turn["messages"]] == ["response"]
+    assert "tool-output-available" not in [chunk["type"] for chunk in chunks]
+
+
+def test_an_interrupted_tool_has_started_so_its_response_is_over(ask: Ask) -> None:
+    """R40, R41: its result is no return, and the text behind it is another response."""
+    call = {"part_kind": "tool-call", "tool_name": "t", "tool_call_id": "c", "args": "{}"}
+    text = {"part_kind": "text", "content": "x"}
+    events: list[dict[str, Any]] = [
+        {"event_kind": "part_start", "index": 0, "part": call},
+        {"event_kind": "function_tool_result", "part": {"tool_call_id": "c", "content": 1, "outcome": "interrupted"}},
+        {"event_kind": "part_start", "index": 1, "part": text},
+        {"event_kind": "part_end", "index": 1, "part": text},
+        {"event_kind": "model_response_end", "finish_reason": ""},  # R16: of no word that is known
+    ]
+    [turn], _ = served(ask, [*({**event, "at": AT} for event in events), RESULT])
+    kinds = [[part["part_kind"] for part in message["parts"]] for message in turn["messages"]]
+    assert kinds == [["tool-call"], ["text"]]
+    assert turn["messages"][1]["finish_reason"] == "error"
+
+
+@pytest.mark.parametrize(("content", "kinds"), [("", ["response", "request", "response"]), ([], ["response"])])
+def test_a_queued_message_ends_the_response_before_it_if_it_says_anything(
+    content: Any, kinds: list[str], ask: Ask
+) -> None:
+    """R44; an empty text is a text (R13), and an empty list says nothing (R52)."""
+    text = {"part_kind": "text", "content": "x"}
+    events: list[dict[str, Any]] = [
+        {"event_kind": "part_start", "index": 0, "part": text},
+        {"event_kind": "part_end", "index": 0, "part": text},
+        {
+            "event_kind": "enqueued_messages",
+            "messages": [{"parts": [{"part_kind": "user-prompt", "content": content}]}],
+        },
+        {"event_kind": "part_start", "index": 1, "part": text},
+        {"event_kind": "part_end", "index": 1, "part": text},
+    ]
+    [turn], _ = served(ask, [*({**event, "at": AT} for event in events), RESULT])
+    assert [message["message_type"] for message in turn["messages"]] == kinds
+
+
+def test_a_file_of_thoughts_is_told_with_its_content(ask: Ask) -> None:
+    """`part.custom-kind`; a file without an identifier has that of its bytes (R63), here of three zeros."""
+    content = {"kind": "binary", "data": "AAAA", "media_type": "image/png"}
+    part = {"part_kind": "custom:reasoning-file", "content": content}
+    [turn], chunks = served(ask, [{"event_kind": "part_start", "index": 0, "part": part, "at": AT}, RESULT])
+    assert {"type": "reasoning-file", "url": "data:image/png;base64,AAAA", "mediaType": "image/png"} in chunks
+    identifier = hashlib.sha1(b"\0\0\0", usedforsecurity=False).hexdigest()[:6]
+    assert turn["messages"][0]["parts"][0]["content"] == {**content, "identifier": identifier}
 
 
 def test_a_source_outside_of_a_step_is_a_fact_of_its_own(ask: Ask) -> None:
