@@ -134,7 +134,7 @@ def test_the_scenarios_can_be_dealt_out_to_workers(project: pytest.Pytester, mon
         """
     )
     result = project.runpytest_subprocess("-n", "2", "-p", "xdist", "-p", "tpharness.pytest_plugin")
-    result.assert_outcomes(passed=10)
+    result.assert_outcomes(passed=11)
     assert len((project.path / "started.txt").read_text("utf-8")) <= 2
 
 

@@ -38,7 +38,7 @@ def test_a_clause_is_listed_with_what_exercises_and_what_violates_it(call: Call)
     """Scenarios, and what breaks the clause and is found, by kind; the JSON says what finds it."""
     lines = {line.split()[0]: line for line in call("list", "clauses").out.splitlines()}
     assert " tools  violated by 2 documents: " in lines["thread.links"]
-    assert " app  violated by 2 applications: " in lines["app.alive"]
+    assert " app  violated by 3 applications: " in lines["app.alive"]
     assert " scenarios  violated by " in lines["cycle.kept"]
     rows = {row["id"]: row for row in json.loads(call("list", "clauses", "--json").out)}
     assert "cycles/three-steps" in rows["cycle.kept"]["scenarios"]

@@ -42,7 +42,7 @@ def test_a_campaign_prints_its_seed_and_goes_on(call: Call) -> None:
 
 def test_a_campaign_goes_on_with_what_it_plays(call: Call) -> None:
     """The line that says how to go on is enough, whatever the campaign was begun with; others are another campaign."""
-    begun = call("fuzz", "--cases", "20", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--db", "a c")
+    begun = call("fuzz", "--cases", "60", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--db", "a c")
     line = begun.out.splitlines()[-1]
     assert line.startswith("continue with: tpharness fuzz --db 'a c'; ")
     again = call(*shlex.split(line.partition("continue with: tpharness ")[2].partition(";")[0]), "--cases", "5")
@@ -101,7 +101,7 @@ def test_json_has_the_campaign(call: Call) -> None:
 
 def test_a_failure_is_replayed_by_its_command(call: Call) -> None:
     """The command fails on the target, and passes once the target is right."""
-    found = call("fuzz", "--cases", "10", "--kind", "programs", "--client", TARGET, "--shrink", "1")
+    found = call("fuzz", "--cases", "60", "--kind", "programs", "--client", TARGET, "--shrink", "1")
     assert found.code == 1
     assert "identity-differs" in found.out
     lines = [line.split("play it", 1)[1] for line in found.out.splitlines() if "play it" in line]
@@ -115,7 +115,7 @@ def test_a_failure_is_replayed_by_its_command(call: Call) -> None:
 
 def test_what_is_found_leaves_a_trace(call: Call, folder: Path) -> None:
     """Of each new cause the shrunk case; with `all` also of what was found before, and none if none is wanted."""
-    options = ("fuzz", "--cases", "20", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--trace")
+    options = ("fuzz", "--cases", "60", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--trace")
     found = call(*options, "failed")
     *_, where, look = found.out.rstrip().splitlines()
     causes = found.out.count("play it")

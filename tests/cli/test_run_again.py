@@ -150,7 +150,7 @@ def test_a_memory_that_cannot_be_written_does_not_matter(call: Call, tmp_path: P
 
 def test_ids_are_selected_by_an_expression(call: Call, tmp_path: Path) -> None:
     """Of the scenarios that are named; what fits nothing is refused."""
-    value = report(call, tmp_path, "run", "cycles", "tools", "-k", "reset and not call")
+    value = report(call, tmp_path, "run", "cycles", "tools", "-k", "reset and step and not call")
     assert {result["id"].partition("@")[0] for result in value["results"]} == {"cycles/reset-step"}
     nothing = call("run", "cycles", "-k", "nothing-like-it")
     assert (nothing.code, "fits no scenario that was named" in nothing.err) == (2, True)

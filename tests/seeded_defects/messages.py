@@ -82,9 +82,9 @@ def at_its_end(was):
 
 
 def empty_messages(was):
-    def written(entries, calls, event_name):
+    def written(entries, calls, event_name, **options):
         entries = tuple(entries)
-        found = was(entries, calls, event_name)
+        found = was(entries, calls, event_name, **options)
         return found + [messages._response(e) for e in entries if isinstance(e, Response) and not e.parts]
 
     return written
@@ -123,7 +123,7 @@ def file_as_link(was):
 
 
 def at_the_first_return(was):
-    def written(entries, calls, event_name):
+    def written(entries, calls, event_name, **options):
         first: dict[int, str] = {}
         told = []
         for entry in entries:
@@ -131,7 +131,7 @@ def at_the_first_return(was):
                 group = calls.get(entry.call_key, (-1, 0))[0]
                 entry = replace(entry, at=first.setdefault(group, entry.at))  # noqa: PLW2901  # as it is written
             told.append(entry)
-        return was(told, calls, event_name)
+        return was(told, calls, event_name, **options)
 
     return written
 
