@@ -180,6 +180,33 @@ def test_both_sides_agree_on_arguments_of_mixed_forms(first: Any, more: Any) -> 
     assert told == [thread(recorder)["turns"][0]["messages"][0]["parts"][0]["args"]]
 
 
+@pytest.mark.parametrize(
+    "events",
+    [
+        [{"event_kind": "custom", "name": "", "event_name": "", "data": 1}],
+        [
+            {"event_kind": "part_start", "index": 0, "part": {**CALL, "args": "{}"}},
+            {"event_kind": "function_tool_call", "part": CALL},
+            {
+                "event_kind": "function_tool_result",
+                "part": {
+                    "tool_call_id": CALL["tool_call_id"],
+                    "outcome": "interrupted",
+                    "metadata": [{"type": "data-app-seat", "data": 4}],
+                },
+            },
+        ],
+    ],
+    ids=["custom event without a name", "events of a tool that was stopped"],
+)
+def test_what_is_not_sent_is_not_kept_either(events: list[dict[str, Any]]) -> None:
+    """An event without a name, and what a tool tells that the interruption stopped, which is not a return (R41)."""
+    recorder, chunks = both_sides([*events, {"event_kind": "agent_run_result"}])
+    turns = thread(recorder)["turns"]
+    assert [one for turn in turns for one in turn["messages"] if one["message_type"] == "system"] == []
+    assert {chunk["type"] for chunk in chunks if chunk["type"].startswith("data-")} <= {"data-sys-tp"}
+
+
 def test_hand_written_events_and_bytes_agree() -> None:
     """An anchor without our encoder: the same run as events and as bytes, written by hand, is one thread."""
     recorder, assembler = Recorder(), Assembler()

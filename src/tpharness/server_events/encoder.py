@@ -298,7 +298,7 @@ class Encoder:
 
     def _custom_event(self, event: Mapping[str, Any]) -> Chunks:
         name = event.get("name") or event.get("event_name")
-        if not isinstance(name, str):
+        if not name:
             return []
         return self._event({"event_type": name, "event_data": custom_data(event)})
 

@@ -251,12 +251,13 @@ class Recorder:
         self._finish_response()
         self.state = RunState.EXECUTING
         written = return_part(part, tool_name)
-        if written is not None:  # R41: the result of a tool that the interruption stopped is not a return
-            if self._writer.has_return(call_id):
-                self._report(v.SECOND_RETURN, f"second result for call {call_id!r}", got=part)
-                return
-            kind, fields = written
-            self._writer.add_return(call_id, kind, fields, self._at)
+        if written is None:
+            return  # R41: the result of a tool that the interruption stopped is not a return, and tells nothing
+        if self._writer.has_return(call_id):
+            self._report(v.SECOND_RETURN, f"second result for call {call_id!r}", got=part)
+            return
+        kind, fields = written
+        self._writer.add_return(call_id, kind, fields, self._at)
         for name, data in data_events(part.get("metadata")):
             self._writer.add_event(Event(name=name, data=data, at=self._at))
 
