@@ -23,6 +23,9 @@ os.environ.setdefault("TPHARNESS_TRACE", "none")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# A machine that sets this hides what is left in the buffers of a command when it ends.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 pytest_plugins = ["pytester", "tests.distribution", "tests.prerequisites"]
 
 

@@ -7,11 +7,10 @@ Whatever the input and the environment, an error is one line and never a traceba
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import sys
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from tpharness.cli.app import InterruptedCommandError, ReaderGoneError, app
 from tpharness.cli.stop_signals import STOP
@@ -68,8 +67,10 @@ def _exit_interrupted() -> NoReturn:
         sys.stdout.flush()
     except OSError:
         _drop_output()
-    with contextlib.suppress(OSError):
+    try:
         say(f"tpharness: interrupted by {number.name}", err=True)
+    except OSError:
+        _drop_output(sys.stderr)
     sys.exit(128 + number)
 
 
@@ -97,6 +98,6 @@ def _open_standard_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-def _drop_output() -> None:
-    """Discard buffered output, so that the exit of the process does not fail to write it again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop_output(stream: TextIO | None = None) -> None:
+    """Discard buffered output, of stdout by default, so that the exit of the process does not fail to write it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
