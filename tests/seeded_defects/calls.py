@@ -73,7 +73,7 @@ class ForgetsCalls(JournalWriter):
 
 
 def made_up_returns(was):
-    def complete(self, at, usage=None):
+    def complete(self, at):
         for call_id, key in list(self._calls.items()):
             if key in self._open_keys:
                 fields = {
@@ -83,7 +83,7 @@ def made_up_returns(was):
                     "content": "pending",
                 }
                 self.add_return(call_id, "tool-return", fields, at)
-        return was(self, at, usage)
+        return was(self, at)
 
     return complete
 

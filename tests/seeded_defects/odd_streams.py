@@ -245,9 +245,9 @@ def goes_on_after_steering(was):
 
 
 def one_request_a_call(was):
-    def messages(entries, calls, namer):
+    def messages(entries, calls, namer, **options):
         late = {e.call_key: (-2 - e.call_key, 0) for e in entries if isinstance(e, Return) and e.call_key not in calls}
-        return was(entries, {**calls, **late}, namer)
+        return was(entries, {**calls, **late}, namer, **options)
 
     return messages
 

@@ -88,7 +88,7 @@ def calls_of_a_halt_stay(was):
 
 
 def another_word_is_an_error(was):
-    return lambda word, *, error_seen: was(word if word in _WORDS else "error", error_seen=error_seen)
+    return lambda word, **seen: was(word if word in _WORDS else "error", **seen)
 
 
 def last_object_counts(was):
