@@ -58,7 +58,7 @@ def check(
 
 
 def _require_list(document: object) -> None:
-    """UsageError for what is no form of a document, such as the name of a file as a text."""
+    """UsageError for what is not a form of a document, such as the name of a file as a text."""
     if isinstance(document, str) or not isinstance(document, Sequence):
         hint = "give a thread as a dict, a stream as bytes, a list of chunks or of server events, or the Path of a file"
         raise UsageError(f"a document is not checked as {type(document).__name__}", hint=hint)

@@ -48,7 +48,7 @@ def _call() -> None:
     except (ReaderGoneError, BrokenPipeError):
         if STOP.received is not None:
             _exit_interrupted()
-        _drop_output()
+        _drop_output(sys.stdout)
         sys.exit(_READER_GONE)
     except OSError as error:
         if STOP.received is not None:  # SIGHUP: the terminal that we print on has gone
@@ -56,7 +56,7 @@ def _call() -> None:
         gone = isinstance(error, FileNotFoundError)  # without a name: the folder that relative names begin at
         where = error.filename or ("the current folder" if gone else "standard output")
         say(f"tpharness: {where}: {error.strerror}", err=True)
-        _drop_output()
+        _drop_output(sys.stdout)
         sys.exit(2)
 
 
@@ -66,7 +66,7 @@ def _exit_interrupted() -> NoReturn:
     try:
         sys.stdout.flush()
     except OSError:
-        _drop_output()
+        _drop_output(sys.stdout)
     try:
         say(f"tpharness: interrupted by {number.name}", err=True)
     except OSError:
@@ -98,6 +98,6 @@ def _open_standard_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-def _drop_output(stream: TextIO | None = None) -> None:
-    """Discard buffered output, of stdout by default, so that the exit of the process does not fail to write it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
+def _drop_output(stream: TextIO) -> None:
+    """Discard what a stream has buffered, so that the exit of the process does not fail to write it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

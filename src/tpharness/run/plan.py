@@ -260,9 +260,8 @@ def _run_script(run: AgentRun) -> RunScript:
 
 def _has_failed(events: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the agent that runs at the end has told an error: that of an agent before it is of another turn (R45)."""
-    kinds = [event.get("event_kind") for event in events]
-    mine = kinds[::-1].index("agent_start") if "agent_start" in kinds else len(kinds)
-    return "error" in kinds[len(kinds) - mine :]
+    kinds = (event.get("event_kind") for event in reversed(events))
+    return next((kind for kind in kinds if kind in ("error", "agent_start")), None) == "error"
 
 
 def _stream_end(run: AgentRun, packets: Sequence[Packet]) -> StreamEnd:
