@@ -35,7 +35,7 @@ from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario import CutAt, CutPlan, CutSide, load_text
 from tpharness.targets import Reference
 from tpharness.targets.contract import RunScript, Script
-from tpharness.vsp.chunks import decode_chunk, decode_typed
+from tpharness.wires.vsp.chunks import decode_chunk, decode_typed
 
 __all__: list[str] = []
 

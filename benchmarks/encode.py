@@ -15,7 +15,7 @@ from pydantic_ai.messages import PartDeltaEvent, PartEndEvent, PartStartEvent, T
 from pydantic_ai.ui.vercel_ai import VercelAIEventStream
 
 from tpharness.server_events import Encoder, Recorder
-from tpharness.vsp.encode import encode_sse
+from tpharness.wires.vsp.encode import encode_sse
 
 AT = "2026-01-01T00:00:00Z"
 DELTAS = 20_000

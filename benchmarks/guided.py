@@ -23,14 +23,14 @@ SECONDS = 60
 MOST = 8000
 TARGET = 0.98
 AT = "2025-01-20T10:00:00Z"
-CODE = ["tpharness.vsp", "tpharness.journal", "tpharness.facts", "tpharness.protocol.parse"]
+CODE = ["tpharness.wires.vsp", "tpharness.journal", "tpharness.facts", "tpharness.protocol.parse"]
 
 
 def fuzzed() -> None:
     """Be the fuzzer: fold whatever comes, with the code above watched."""
     atheris: Any = importlib.import_module("atheris")
     with atheris.instrument_imports(include=CODE):
-        from tpharness.vsp.assembler import Assembler  # noqa: PLC0415  # instrumented while it is imported
+        from tpharness.wires.vsp.assembler import Assembler  # noqa: PLC0415  # instrumented while it is imported
 
     def fold(data: bytes) -> None:
         assembler = Assembler()

@@ -26,7 +26,7 @@ from benchmarks.table import Row, at_least, at_most, report, shown
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net import Http
 from tpharness.targets.remote import Patience
-from tpharness.vsp.assembler import Assembler
+from tpharness.wires.vsp.assembler import Assembler
 
 STREAMS = 5_000
 CHUNKS = 50

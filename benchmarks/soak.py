@@ -50,7 +50,7 @@ from tpharness.targets.relay import Relay
 from tpharness.targets.remote import Patience
 from tpharness.targets.resume import data_frames, join_resumed
 from tpharness.targets.server_process import ServerProcess
-from tpharness.vsp.assembler import Assembler
+from tpharness.wires.vsp.assembler import Assembler
 
 START = "2025-01-20T10:00:00Z"
 AGENTS = {"a": {"agent_id": "a", "agent_name": "A", "provider_name": "test", "created_at": START}}

@@ -10,8 +10,8 @@ from benchmarks.bodies import READ, long_event, reads_of, steps
 from benchmarks.table import Row, at_least, at_most, median_seconds, report, shown
 from httpx_sse._decoders import SSEDecoder, SSELineDecoder
 
-from tpharness.vsp.chunks import decode_chunk, decode_typed
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp.chunks import decode_chunk, decode_typed
 
 
 def ours(reads: Sequence[bytes]) -> int:

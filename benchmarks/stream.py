@@ -19,9 +19,9 @@ from benchmarks.table import at_least, at_most, median_seconds, report, shown
 
 import tpharness.peers
 from tpharness.targets.node_packages import node_program
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.chunks import decode_typed
-from tpharness.vsp.records import (
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.chunks import decode_typed
+from tpharness.wires.vsp.records import (
     TextDeltaChunk,
     TextEndChunk,
     TextStartChunk,

@@ -25,7 +25,7 @@ from tpharness.run.sweeps.streams import sweep_streams
 from tpharness.scenario import CutAt, load_text
 from tpharness.scenario.records import AgentRun, Wire
 from tpharness.targets import Reference
-from tpharness.vsp.assembler import Assembler
+from tpharness.wires.vsp.assembler import Assembler
 
 STEP = 99
 SHAPES = ("steps", "text")

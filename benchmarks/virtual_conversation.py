@@ -22,7 +22,7 @@ from tpharness.readings import Readings
 from tpharness.scenario.records import Compare
 from tpharness.server_events import shift
 from tpharness.targets.resume import data_frames, join_resumed
-from tpharness.vsp.assembler import Assembler
+from tpharness.wires.vsp.assembler import Assembler
 
 if TYPE_CHECKING:
     from benchmarks.week import Week

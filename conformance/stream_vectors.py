@@ -19,11 +19,11 @@ from tpharness.readings import Readings, UnfinishedRule
 from tpharness.server_events import Recorder
 from tpharness.server_events.encoder import Encoder
 from tpharness.server_events.guide import GuideReader
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.chunks import decode_chunk
-from tpharness.vsp.encode import encode_sse, encode_stream, to_wire
-from tpharness.vsp.records import Done, Malformed
-from tpharness.vsp.sse import MAX_LINE, SseParser
+from tpharness.wires.sse.parser import MAX_LINE, SseParser
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.chunks import decode_chunk
+from tpharness.wires.vsp.encode import encode_sse, encode_stream, to_wire
+from tpharness.wires.vsp.records import Done, Malformed
 
 __all__ = ["run_chunk", "run_encoding", "run_fold", "run_stream"]
 

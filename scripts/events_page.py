@@ -14,7 +14,7 @@ from typing import Any
 from tpharness import fold
 from tpharness.server_events import Encoder, Recorder
 from tpharness.suite_yaml import load_suite_yaml
-from tpharness.vsp.encode import to_wire
+from tpharness.wires.vsp.encode import to_wire
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "EVENTS.md"

@@ -34,7 +34,7 @@ LAYERS = {
     "protocol": 2,
     "acceptance": 3,
     "trace": 3,
-    "vsp": 3,
+    "wires": 3,
     "server_events": 4,
     "dialects": 4,
     "faults": 4,

@@ -28,7 +28,7 @@ from tpharness import (
     play,
 )
 from tpharness.folding import sort_of
-from tpharness.vsp.encode import DONE, encode_sse
+from tpharness.wires.vsp.encode import DONE, encode_sse
 
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "PYTHON.md").read_text("utf-8")
 CHUNKS: list[dict[str, Any]] = [

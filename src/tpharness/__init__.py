@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tpharness.scenario import load_scenario
     from tpharness.server_events import Recorder
     from tpharness.testing import Played, assert_passed, play
-    from tpharness.vsp.assembler import Assembler
+    from tpharness.wires.vsp.assembler import Assembler
 
 __all__ = [
     "Assembler",
@@ -85,7 +85,7 @@ _HOMES = {
     "tpharness.scenario": ("load_scenario",),
     "tpharness.server_events": ("Recorder",),
     "tpharness.testing": ("Played", "assert_passed", "play"),
-    "tpharness.vsp.assembler": ("Assembler",),
+    "tpharness.wires.vsp.assembler": ("Assembler",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

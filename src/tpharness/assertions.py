@@ -19,7 +19,7 @@ from tpharness.protocol.compare import refuse_unknown_mode, same_content, same_e
 from tpharness.protocol.diff import ThreadDifference, diff
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
-from tpharness.vsp.violations import NOTHING_KNOWN
+from tpharness.wires.vsp.violations import NOTHING_KNOWN
 
 __all__ = ["assert_same_thread", "assert_valid"]
 

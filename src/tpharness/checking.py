@@ -17,11 +17,11 @@ from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 from tpharness.scenario import load_scenario
 from tpharness.server_events import Recorder, RunState
-from tpharness.vsp import chunks
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.encode import encode_stream
-from tpharness.vsp.majors import check_chunk
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp import chunks
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.encode import encode_stream
+from tpharness.wires.vsp.majors import check_chunk
 
 __all__ = ["check", "check_data", "check_scenario"]
 

@@ -23,9 +23,9 @@ from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder, RunState
 from tpharness.server_events.guide import GuideReader
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.carrier import CARRIER
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.carrier import CARRIER
 
 __all__ = [
     "NO_EVENTS",

@@ -174,7 +174,9 @@ def test_an_explanation_imports_what_reads_texts() -> None:
     """It is asked for while somebody reads a failure: no runner, no language of scenarios, no thread, no target."""
     names = ("cycle.kept", "app.alive", "identity-differs")
     assert imported_by(*(["explain", name] for name in names)) <= MAY_BE_IMPORTED | EXPLAINING | {"yaml"}
-    assert not imported_by(["explain", "R20"]) & {f"tpharness.{name}" for name in ("run", "scenario", "targets", "vsp")}
+    assert not imported_by(["explain", "R20"]) & {
+        f"tpharness.{name}" for name in ("run", "scenario", "targets", "wires")
+    }
 
 
 def test_a_command_imports_no_other_kind_of_work() -> None:

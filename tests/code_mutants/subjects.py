@@ -233,12 +233,12 @@ def instrumented(source: bytes) -> bytes:
 # mutant would not be installed, only targets over HTTP, on which no mutant is played, look into frames, what joins
 # pieces of text saves memory alone, and what is `written` is for pictures.
 _LEFT_OUT = {
-    "vsp/records.py": ("Name",),
-    "vsp/frames.py": ("RawFrame.field",),
+    "wires/vsp/records.py": ("Name",),
+    "wires/sse/frames.py": ("RawFrame.field",),
     "journal/opened.py": ("OpenPart.join_pieces",),
     "journal/writer.py": ("JournalWriter.written",),
-    "vsp/fold.py": ("ChunkFold.written",),
-    "vsp/assembler.py": ("Assembler.written",),
+    "wires/vsp/fold.py": ("ChunkFold.written",),
+    "wires/vsp/assembler.py": ("Assembler.written",),
     "server_events/recorder.py": ("Recorder.written",),
 }
 
@@ -266,7 +266,8 @@ SUBJECTS: tuple[Subject, ...] = (
     ReferenceSubject(file="src/tpharness/facts.py", one_in=2),
     *_reference("journal", 2),
     *_reference("dialects", 2),
-    *_reference("vsp", 8, ("majors.py", "partial_json.py")),
+    *_reference("wires/sse", 8),
+    *_reference("wires/vsp", 8, ("majors.py", "partial_json.py")),
     *_reference("server_events", 8, ("open_calls.py",)),
     *_reference("protocol", 8, ("diff.py", "align.py", "problems.py", "types.py", "schema.py", "pieces.py")),
     *_reference("protocol/rules", 8),

@@ -25,10 +25,10 @@ from tpharness.protocol import canonical
 from tpharness.scenario import Scenario
 from tpharness.server_events import recorder
 from tpharness.targets import Packet, Reference, Stream, StreamEnd
-from tpharness.vsp import context
-from tpharness.vsp.context import StreamContext
-from tpharness.vsp.sse import SseParser
-from tpharness.vsp.tool_calls import ToolCalls
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp import context
+from tpharness.wires.vsp.context import StreamContext
+from tpharness.wires.vsp.tool_calls import ToolCalls
 
 HALF = "interruptions/one-of-two-tools-done"
 SAMPLE = (
@@ -232,7 +232,7 @@ def test_anything_else_reaches_whoever_names_it() -> None:
     """Constants, classes of another kind, and names that hide a built-in one."""
     assert "canonical_thread" in names_of(lambda: put(canonical, "_LEFT_OUT", ()))
     assert "messages" in names_of(lambda: put(messages, "sorted", list, create=True))
-    assert "Assembler.begin" in names_of(lambda: mock.patch("tpharness.vsp.assembler.SseParser", object))
+    assert "Assembler.begin" in names_of(lambda: mock.patch("tpharness.wires.vsp.assembler.SseParser", object))
 
 
 def put(owner: Any, name: str, value: Any, *, create: bool = False) -> Any:
@@ -299,7 +299,7 @@ def test_reads_stay_if_their_parser_can_tell_them_apart() -> None:
         def feed_data(self, data: bytes) -> list[bytes]:
             return [data] if data != b"data: 1\n" else []
 
-    with mock.patch("tpharness.vsp.sse.SseParser", Impatient):
+    with mock.patch("tpharness.wires.sse.parser.SseParser", Impatient):
         assert merge_reads([reads]) == [reads]
 
 

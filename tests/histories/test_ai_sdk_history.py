@@ -27,7 +27,7 @@ from tpharness.run.plan import base_case, make_script
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.targets.contract import RunScript
-from tpharness.vsp.partial_json import NOTHING, parse_partial_json
+from tpharness.wires.vsp.partial_json import NOTHING, parse_partial_json
 
 HISTORY = AI_SDK["ai-sdk"]
 NEXT = {"id": "next", "role": "user", "parts": [{"type": "text", "text": "Go on."}]}

@@ -9,11 +9,11 @@ from tests.seeded_defects.seeding import defect, on_chunk, on_event, on_wire, to
 
 from tpharness.server_events.events import EventKind
 from tpharness.server_events.recorder import Recorder
-from tpharness.vsp import records as c
-from tpharness.vsp.content import ContentParts
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.parts import provider_facts
-from tpharness.vsp.tool_calls import ToolCalls
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.content import ContentParts
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.parts import provider_facts
+from tpharness.wires.vsp.tool_calls import ToolCalls
 
 __all__ = ["DEFECTS"]
 

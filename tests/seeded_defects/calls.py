@@ -23,7 +23,7 @@ from tpharness.dialects import thread
 from tpharness.journal import JournalWriter
 from tpharness.server_events import calls, encoder, parts, recorder
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import records as c
+from tpharness.wires.vsp import records as c
 
 __all__ = ["DEFECTS"]
 

@@ -15,8 +15,8 @@ from tpharness.journal import Event, Interrupted, Prompt, Response, Return
 from tpharness.protocol.versions import is_normative_name
 from tpharness.readings import AnswerRule, EmptyTurnRule, Readings, UnfinishedRule
 from tpharness.targets import reference
-from tpharness.vsp import records as c
-from tpharness.vsp.fold import ChunkFold
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.fold import ChunkFold
 
 __all__ = ["DEFECTS"]
 

@@ -22,7 +22,7 @@ from tpharness.journal import Event, JournalWriter
 from tpharness.protocol import versions
 from tpharness.protocol.versions import Version
 from tpharness.server_events import recorder
-from tpharness.vsp import records as c
+from tpharness.wires.vsp import records as c
 
 __all__ = ["DEFECTS"]
 

@@ -16,12 +16,12 @@ from tests.seeded_defects.seeding import (
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event, JournalWriter
 from tpharness.server_events.recorder import Recorder
-from tpharness.vsp import lifecycle
-from tpharness.vsp import records as c
-from tpharness.vsp.carrier import CarriedFacts
-from tpharness.vsp.context import StreamContext
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp import lifecycle
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.carrier import CarriedFacts
+from tpharness.wires.vsp.context import StreamContext
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.lifecycle import Lifecycle
 
 __all__ = ["DEFECTS"]
 

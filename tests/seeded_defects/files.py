@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.seeded_defects.approvals import without_facts
 from tests.seeded_defects.seeding import defect, each_chunk, on_chunk
 
-from tpharness.vsp import records as c
+from tpharness.wires.vsp import records as c
 
 __all__ = ["DEFECTS"]
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from tests.seeded_defects.seeding import defect, put, wrap
 
-from tpharness.vsp import assembler
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp import assembler
 
 __all__ = ["DEFECTS"]
 

@@ -13,7 +13,7 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.explore.mutation import Harmless
 from tpharness.server_events import encoder
 from tpharness.targets import reference
-from tpharness.vsp.encode import KEEP_ALIVE
+from tpharness.wires.sse.writer import KEEP_ALIVE
 
 __all__ = ["HARMLESS"]
 

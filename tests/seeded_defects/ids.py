@@ -16,8 +16,8 @@ from tests.seeded_defects.values import on_part
 from tpharness.explore.mutation import Defect
 from tpharness.facts import recorded_reason
 from tpharness.journal import Interrupted, JournalWriter
-from tpharness.vsp.context import OpenParts
-from tpharness.vsp.tool_calls import ToolCalls
+from tpharness.wires.vsp.context import OpenParts
+from tpharness.wires.vsp.tool_calls import ToolCalls
 
 __all__ = ["DEFECTS"]
 

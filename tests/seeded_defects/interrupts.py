@@ -20,10 +20,10 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import AgentTurn, Completed, Interrupted, JournalWriter, Log, UserTurn, writer
 from tpharness.server_events import recorder
 from tpharness.targets.reference import ReferenceServer
-from tpharness.vsp import lifecycle
-from tpharness.vsp import records as c
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.states import StreamState
+from tpharness.wires.vsp import lifecycle
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["DEFECTS"]
 

@@ -16,7 +16,7 @@ from tests.seeded_defects.values import on_event, on_part, on_response
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter
 from tpharness.server_events import recorder
-from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.lifecycle import Lifecycle
 
 __all__ = ["DEFECTS"]
 

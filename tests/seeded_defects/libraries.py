@@ -12,8 +12,8 @@ from tests.seeded_defects.seeding import defect, on_chunk, on_event, on_wire, to
 
 from tpharness.dialects import messages
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import records as c
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp import records as c
 
 __all__ = ["DEFECTS"]
 

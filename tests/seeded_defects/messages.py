@@ -15,9 +15,9 @@ from tpharness.facts import parse_tool_args
 from tpharness.journal import JournalWriter, OpenPart, Response, Return
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import content, lifecycle, violations
-from tpharness.vsp import records as c
-from tpharness.vsp.carrier import CarriedFacts
+from tpharness.wires.vsp import content, lifecycle, violations
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.carrier import CarriedFacts
 
 __all__ = ["DEFECTS"]
 

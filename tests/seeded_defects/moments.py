@@ -11,7 +11,7 @@ from tests.seeded_defects.seeding import defect, wrap
 
 from tpharness.dialects import messages, thread
 from tpharness.dialects.messages import time_key
-from tpharness.vsp.carrier import CarriedFacts
+from tpharness.wires.vsp.carrier import CarriedFacts
 
 __all__ = ["DEFECTS"]
 

@@ -13,7 +13,7 @@ from tests.seeded_defects.ids import finding_calls, stored
 from tests.seeded_defects.interrupts import on_turns
 from tests.seeded_defects.seeding import client_writer, defect, wrap
 
-from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.lifecycle import Lifecycle
 
 __all__ = ["DEFECTS"]
 

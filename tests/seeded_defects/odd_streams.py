@@ -13,15 +13,15 @@ from tpharness.dialects import thread
 from tpharness.journal import JournalWriter, Return, UserTurn
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import carrier, content, events, lifecycle, parts, tool_calls
-from tpharness.vsp import records as c
-from tpharness.vsp.carrier import CARRIER, STANDING, CarriedFacts
-from tpharness.vsp.chunks import chunk_from_object
-from tpharness.vsp.events import TurnEvents
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.sse import SseParser
-from tpharness.vsp.tool_calls import ToolCalls
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp import carrier, content, events, lifecycle, parts, tool_calls
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.carrier import CARRIER, STANDING, CarriedFacts
+from tpharness.wires.vsp.chunks import chunk_from_object
+from tpharness.wires.vsp.events import TurnEvents
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.tool_calls import ToolCalls
 
 __all__ = ["DEFECTS"]
 

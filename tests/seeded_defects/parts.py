@@ -12,9 +12,9 @@ from tests.seeded_defects.seeding import client_writer, defect, on_chunk, put, t
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter, Part
 from tpharness.server_events import calls, recorder
-from tpharness.vsp import records as c
-from tpharness.vsp.content import ContentParts
-from tpharness.vsp.states import StreamState
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.content import ContentParts
+from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["DEFECTS"]
 

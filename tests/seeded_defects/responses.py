@@ -10,9 +10,9 @@ from tpharness.dialects import thread
 from tpharness.facts import normalize_usage
 from tpharness.journal import JournalWriter, Return
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import records as c
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.lifecycle import KNOWN_REASONS
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.lifecycle import KNOWN_REASONS
 
 __all__ = ["DEFECTS"]
 

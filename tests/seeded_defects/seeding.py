@@ -12,13 +12,13 @@ from tpharness.explore.mutation import Defect, Seed, Side
 from tpharness.journal import JournalWriter
 from tpharness.server_events import encoder, recorder
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import context
-from tpharness.vsp.content import ContentParts
-from tpharness.vsp.encode import to_wire
-from tpharness.vsp.events import TurnEvents
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.tool_calls import ToolCalls
+from tpharness.wires.vsp import context
+from tpharness.wires.vsp.content import ContentParts
+from tpharness.wires.vsp.encode import to_wire
+from tpharness.wires.vsp.events import TurnEvents
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.tool_calls import ToolCalls
 
 __all__ = [
     "both_writers",

@@ -12,8 +12,8 @@ from tests.seeded_defects.interrupts import on_turns
 from tests.seeded_defects.seeding import defect, on_chunk, together, wrap
 
 from tpharness.server_events import encoder, recorder, returns
-from tpharness.vsp import chunks, lifecycle
-from tpharness.vsp import records as c
+from tpharness.wires.vsp import chunks, lifecycle
+from tpharness.wires.vsp import records as c
 
 __all__ = ["DEFECTS"]
 

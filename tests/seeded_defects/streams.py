@@ -10,11 +10,11 @@ from unittest import mock
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, put, together, wrap
 
 from tpharness.journal import JournalWriter, writer
-from tpharness.vsp import chunks, states
-from tpharness.vsp import records as c
-from tpharness.vsp.context import StreamContext
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.states import StreamState
+from tpharness.wires.vsp import chunks, states
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.context import StreamContext
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["DEFECTS"]
 

@@ -15,8 +15,8 @@ from tpharness.protocol import canonical, compare, history
 from tpharness.server_events import encoder
 from tpharness.server_events.events import EventKind
 from tpharness.targets.reference import Reference, ReferenceClient
-from tpharness.vsp import records as c
-from tpharness.vsp.fold import ChunkFold
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.fold import ChunkFold
 
 __all__ = ["DEFECTS"]
 

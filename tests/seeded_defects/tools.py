@@ -17,8 +17,8 @@ from tests.seeded_defects.seeding import (
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter
 from tpharness.server_events import encoder, recorder, returns
-from tpharness.vsp import records as c
-from tpharness.vsp.tool_calls import ToolCalls
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.tool_calls import ToolCalls
 
 __all__ = ["DEFECTS"]
 

@@ -10,10 +10,10 @@ from tests.seeded_defects.seeding import defect, on_chunk, on_event, together, w
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.server_events.events import EventKind
 from tpharness.server_events.parts import pick_fields
-from tpharness.vsp import records as c
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.states import StreamState
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["DEFECTS"]
 

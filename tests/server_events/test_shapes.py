@@ -21,7 +21,7 @@ from tpharness.server_events import Encoder, EventKind, Recorder, event_kind
 from tpharness.server_events.events import MALFORMED, event_time
 from tpharness.server_events.forms import Form, ListOf, Record, TaggedRecord
 from tpharness.server_events.shapes import EVENT
-from tpharness.vsp.encode import to_wire
+from tpharness.wires.vsp.encode import to_wire
 
 T = "2025-01-20T10:00:00Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})

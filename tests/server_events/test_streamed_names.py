@@ -6,7 +6,7 @@ from typing import Any
 
 from tpharness import fold
 from tpharness.server_events import Encoder
-from tpharness.vsp.encode import to_wire
+from tpharness.wires.vsp.encode import to_wire
 
 AT = "2025-01-20T10:00:00Z"
 CALL = {"part_kind": "tool-call", "tool_name": "bo", "tool_call_id": "c1"}

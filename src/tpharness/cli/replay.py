@@ -26,7 +26,7 @@ from tpharness.run.session import Session
 from tpharness.scenario import load_scenario, outline
 from tpharness.targets import RunScript, Stream, TargetOutput
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign, serve_run
-from tpharness.vsp.frames import split_frames
+from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["replay"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tpharness.vsp.frames import iter_frames
+from tpharness.wires.sse.frames import iter_frames
 
 __all__ = ["PLACES", "RecordedResponse"]
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.vsp.frames import split_frames
-from tpharness.vsp.records import RECORDS
+from tpharness.wires.sse.frames import split_frames
+from tpharness.wires.vsp.records import RECORDS
 
 __all__ = ["awkward_places", "split_deltas", "split_event_deltas", "split_reads"]
 

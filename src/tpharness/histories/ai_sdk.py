@@ -34,7 +34,7 @@ from tpharness.histories.exchange.to_ui_messages import file_part, provider_meta
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
-from tpharness.vsp.partial_json import NOTHING, parse_partial_json
+from tpharness.wires.vsp.partial_json import NOTHING, parse_partial_json
 
 __all__ = ["AI_SDK", "AiSdkHistory"]
 

@@ -18,7 +18,7 @@ from tpharness.scenario.records import AgentRun, CutAt, Scenario
 from tpharness.server_events import Recorder
 from tpharness.targets.contract import RunScript, Script
 from tpharness.targets.reference import Reference
-from tpharness.vsp.assembler import Assembler
+from tpharness.wires.vsp.assembler import Assembler
 
 __all__ = ["Moment", "case_moments", "every_moment", "has_server", "sweep_moments"]
 

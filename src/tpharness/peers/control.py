@@ -40,7 +40,7 @@ from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.marks import event_times
 from tpharness.targets.remote import CannotPlayError
-from tpharness.vsp.encode import encode_json
+from tpharness.wires.sse.writer import encode_json
 
 __all__ = ["ActiveRun", "Conversation", "Framework", "application", "main"]
 

@@ -35,7 +35,7 @@ from tpharness.readings import Readings, UnfinishedRule
 from tpharness.run.plan import cut_times
 from tpharness.targets.contract import Packet, RunScript, Script, Stream
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
-from tpharness.vsp.frames import split_frames
+from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["Film", "Play", "finding_json", "play_film"]
 

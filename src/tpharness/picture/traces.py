@@ -20,7 +20,7 @@ from tpharness.protocol.versions import Version, newest_version
 from tpharness.trace.parting import find_parting
 from tpharness.trace.read import Entry as TraceEntry
 from tpharness.trace.read import ServerEvent, Step, Trace, TracedCase, Wire
-from tpharness.vsp.frames import split_frames
+from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["entries_of_trace", "finding_of_trace", "timeline_of_trace"]
 

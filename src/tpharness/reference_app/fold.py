@@ -24,7 +24,7 @@ from tpharness.reference_app.replay_buffer import ReplayBuffer
 from tpharness.reference_app.seed import seed_turns
 from tpharness.server_events import Chunks, Encoder, Recorder, RunState, event_kind, event_time
 from tpharness.targets import forms
-from tpharness.vsp.encode import DONE, encode_sse
+from tpharness.wires.vsp.encode import DONE, encode_sse
 
 __all__ = ["Entry", "ThreadFold"]
 

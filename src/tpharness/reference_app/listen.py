@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 
 from tpharness.targets.marks import find_stop
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
 
 __all__ = ["Listener"]
 

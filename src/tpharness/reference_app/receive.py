@@ -32,9 +32,9 @@ from tpharness.reference_app.requests import check_time
 from tpharness.reference_app.settings import Settings
 from tpharness.targets import forms
 from tpharness.targets.endpoint import is_loopback
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.encode import encode_data
-from tpharness.vsp.states import StreamState
+from tpharness.wires.sse.writer import encode_data
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["Receiver"]
 

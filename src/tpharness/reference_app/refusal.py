@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tpharness.findings import shorten
-from tpharness.vsp.encode import encode_json
+from tpharness.wires.sse.writer import encode_json
 
 __all__ = ["Refusal", "on_failure", "on_http_exception", "on_refusal", "problem"]
 

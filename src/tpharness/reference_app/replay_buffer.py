@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from itertools import islice
 
-from tpharness.vsp.frames import iter_frames, split_frames
+from tpharness.wires.sse.frames import iter_frames, split_frames
 
 __all__ = ["ReplayBuffer", "UnknownFrameError"]
 

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from tpharness.reference_app.replay_buffer import ReplayBuffer
 from tpharness.reference_app.run import Run
-from tpharness.vsp.encode import KEEP_ALIVE
+from tpharness.wires.sse.writer import KEEP_ALIVE
 
 __all__ = ["STREAM_HEADERS", "ReplayResponse"]
 

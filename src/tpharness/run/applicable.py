@@ -16,7 +16,7 @@ from tpharness.run.plan import Case, base_case
 from tpharness.run.play import Players, remove_carried
 from tpharness.scenario.records import AgentRun, CutAt, Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget, SteppableClient, SteppableServer
-from tpharness.vsp.carrier import CARRIER
+from tpharness.wires.vsp.carrier import CARRIER
 
 __all__ = [
     "adapt_scenario",

@@ -16,7 +16,7 @@ from tpharness.journal import Interrupted
 from tpharness.server_events import OpenCalls
 from tpharness.targets.contract import Packet, RunScript, Script, ServerTarget, TargetOutput
 from tpharness.targets.remote import CannotPlayError
-from tpharness.vsp.inputs import WholeInputs
+from tpharness.wires.vsp.inputs import WholeInputs
 
 __all__ = ["find_open_calls", "stop_after"]
 

@@ -33,8 +33,8 @@ from tpharness.scenario.records import (
 )
 from tpharness.server_events import shift
 from tpharness.targets.contract import Packet, RunScript, Script, Stream, StreamEnd
-from tpharness.vsp.encode import DONE, encode_sse
-from tpharness.vsp.frames import iter_frames
+from tpharness.wires.sse.frames import iter_frames
+from tpharness.wires.vsp.encode import DONE, encode_sse
 
 __all__ = [
     "Case",

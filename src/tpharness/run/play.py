@@ -46,7 +46,7 @@ from tpharness.targets.reference import (
 )
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.trace.tape import current_tape
-from tpharness.vsp.frames import split_frames
+from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["Observer", "Played", "Players", "comparison_mode", "play", "remove_carried"]
 

@@ -25,7 +25,7 @@ from tpharness.scenario.yaml_nodes import ScalarNode
 from tpharness.server_events.encoder import Chunks, Encoder
 from tpharness.server_events.events import shift
 from tpharness.server_events.shapes import SECONDS
-from tpharness.vsp.encode import DONE, encode_sse
+from tpharness.wires.vsp.encode import DONE, encode_sse
 
 __all__ = ["INTERRUPT_KEYS", "ExpandedRun", "check_reason", "read_interrupt"]
 

@@ -28,9 +28,9 @@ from tpharness.targets.contract import (
     StreamEnd,
     TargetOutput,
 )
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.encode import DONE, encode_sse
-from tpharness.vsp.states import StreamState
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.encode import DONE, encode_sse
+from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["Reference", "ReferenceClient", "ReferenceServer", "is_foreign", "receive_turns", "serve_run", "serve_turns"]
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from tpharness.findings import Finding, Kind, Place, shorten
-from tpharness.vsp.frames import iter_frames, split_frames
+from tpharness.wires.sse.frames import iter_frames, split_frames
 
 __all__ = ["END_SIGNAL", "KINDS", "SentFrame", "data_frames", "join_resumed", "rest_after", "resumable"]
 

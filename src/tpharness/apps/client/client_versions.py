@@ -1,7 +1,7 @@
 """What the chat clients of the AI SDK's major versions do where they differ, read in their sources and held by tests.
 
 `ai` 5.0.277 with `@ai-sdk/react` 2.0.280, 6.0.324 with 3.0.327, 7.0.173 with 4.0.177. Which chunks each of them knows
-is in `tpharness.vsp`.
+is in `tpharness.wires.vsp`.
 """
 
 from __future__ import annotations

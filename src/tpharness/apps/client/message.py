@@ -3,8 +3,8 @@
 
 In: chunks as JSON objects. Out: the assistant's message in the AI SDK's own shape, written whenever the SDK writes it
 into the chat. A chunk that the SDK's client does not accept ends the fold with `error`, as it ends the stream there.
-`tpharness.vsp` folds the same stream into a thread; this fold exists because an application whose client keeps the
-history is sent these messages.
+`tpharness.wires.vsp` folds the same stream into a thread; this fold exists because an application whose client keeps
+the history is sent these messages.
 Tested against the recorded results of `ai` 7.0.173 (`conformance/probes`) and against the client itself, run beside it.
 """
 
@@ -18,10 +18,10 @@ from typing import Any
 from tpharness.apps.client.client_versions import NEWEST, ClientVersion
 from tpharness.apps.client.message_parts import is_tool_part, merged, open_inputs, set_state
 from tpharness.findings import Level
-from tpharness.vsp.chunks import chunk_from_object
-from tpharness.vsp.majors import check_chunk
-from tpharness.vsp.partial_json import NOTHING, parse_partial_json
-from tpharness.vsp.records import UnknownChunk
+from tpharness.wires.vsp.chunks import chunk_from_object
+from tpharness.wires.vsp.majors import check_chunk
+from tpharness.wires.vsp.partial_json import NOTHING, parse_partial_json
+from tpharness.wires.vsp.records import UnknownChunk
 
 __all__ = ["MessageFold"]
 

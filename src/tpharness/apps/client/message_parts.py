@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.vsp.partial_json import NOTHING
+from tpharness.wires.vsp.partial_json import NOTHING
 
 __all__ = ["is_tool_part", "merged", "open_inputs", "set_state", "write_message"]
 

@@ -1,7 +1,7 @@
 """Reply: one answer of the application to its client, read as it comes until it ends or the client leaves.
 
 In: a request that is sent when the reply is opened. Out: what was seen (chunks with times, the fold into UI messages,
-the findings of `tpharness.vsp`), and how it ended. Every wait has a limit. Times are `loop.time()`.
+the findings of `tpharness.wires.vsp`), and how it ended. Every wait has a limit. Times are `loop.time()`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tpharness.apps.client.own_code import calling
 from tpharness.apps.client.wall_clock import steady_now
 from tpharness.errors import UsageError
 from tpharness.findings import Finding
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp.assembler import Assembler
 
 __all__ = ["End", "Limits", "Onward", "Reply", "SeenChunk", "Translator", "as_event"]
 

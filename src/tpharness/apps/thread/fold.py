@@ -13,7 +13,7 @@ from tpharness.journal import Completed, Journal, UserTurn
 from tpharness.protocol.types import Thread
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.vsp.assembler import Assembler
+from tpharness.wires.vsp.assembler import Assembler
 
 __all__ = ["NOT_COMPARED", "Folded", "fold_streams"]
 

@@ -20,10 +20,10 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import AgentRun, Compare, Scenario, UserInput, Wire, find_scenarios, load_scenario
 from tpharness.targets.reference import ReferenceServer, serve_turns
-from tpharness.vsp.encode import DONE, encode_sse
-from tpharness.vsp.frames import split_frames
-from tpharness.vsp.majors import CHUNK_TYPES
-from tpharness.vsp.records import RECORDS
+from tpharness.wires.sse.frames import split_frames
+from tpharness.wires.vsp.encode import DONE, encode_sse
+from tpharness.wires.vsp.majors import CHUNK_TYPES
+from tpharness.wires.vsp.records import RECORDS
 
 __all__ = ["client_only", "mutated", "recordings", "stream"]
 

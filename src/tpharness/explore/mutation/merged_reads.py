@@ -15,7 +15,8 @@ from tpharness.findings import Finding
 from tpharness.journal import UserTurn
 from tpharness.targets import Packet, reference
 from tpharness.targets.contract import Stream
-from tpharness.vsp import assembler, sse
+from tpharness.wires.sse import parser as sse
+from tpharness.wires.vsp import assembler
 
 __all__ = ["merge_reads", "parses"]
 

@@ -16,8 +16,8 @@ from tpharness.explore.generate.kinds import Subject
 from tpharness.explore.shrinking.events import make_consistent, removable_groups, simplify_texts
 from tpharness.explore.shrinking.values import shorter_lists, simplify_values
 from tpharness.scenario import AgentRun, ClientCut, CutUnit, Interrupt, Scenario, UserInput, Wire
-from tpharness.vsp.encode import DONE
-from tpharness.vsp.frames import split_frames
+from tpharness.wires.sse.frames import split_frames
+from tpharness.wires.vsp.encode import DONE
 
 __all__ = ["shrink"]
 

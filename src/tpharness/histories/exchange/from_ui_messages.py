@@ -18,9 +18,9 @@ from tpharness.journal import UserTurn
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.versions import newest_version
 from tpharness.readings import Readings
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.parts import steering_prompt
-from tpharness.vsp.records import SteeringMessageChunk
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.parts import steering_prompt
+from tpharness.wires.vsp.records import SteeringMessageChunk
 
 __all__ = ["thread_of_ui_messages"]
 

@@ -29,7 +29,7 @@ from tpharness.targets.contract import (
     StreamEnd,
 )
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign, serve_turns
-from tpharness.vsp.inputs import WholeInputs
+from tpharness.wires.vsp.inputs import WholeInputs
 
 __all__ = ["SessionPair"]
 

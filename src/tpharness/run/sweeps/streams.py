@@ -18,7 +18,7 @@ from tpharness.run.sweeps.places import CutPlace, given_stream_cut_time
 from tpharness.scenario import ClientCut, Compare, CutAt, CutUnit, WireEnd
 from tpharness.targets.contract import ClientSession, SteppableClient, Stream
 from tpharness.targets.reference import receive_turns
-from tpharness.vsp.frames import iter_pieces
+from tpharness.wires.sse.frames import iter_pieces
 
 __all__ = ["given_streams", "sweep_streams"]
 

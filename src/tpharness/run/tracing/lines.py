@@ -15,7 +15,7 @@ from tpharness.trace.format import MAX_CASE, decode_line, encode_line
 from tpharness.trace.secrets import Secrets, shown_headers
 from tpharness.trace.tape import Note
 from tpharness.trace.write import CaseFiles
-from tpharness.vsp.frames import split_frames
+from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["CaseLines"]
 

@@ -12,7 +12,7 @@ from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Script, Stream
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, receive_turns, serve_run, serve_turns
-from tpharness.vsp.frames import split_frames
+from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["client_steps", "received_session", "served_session", "server_steps"]
 

@@ -13,19 +13,19 @@ from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.journal import AgentTurn, Interrupted, Part, Response
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.vsp import records as c
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.carrier import apply_carried_return
-from tpharness.vsp.chunks import chunk_from_object
-from tpharness.vsp.content import ContentParts
-from tpharness.vsp.encode import encode_sse, encode_stream
-from tpharness.vsp.events import TurnEvents
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.majors import CHUNK_TYPES
-from tpharness.vsp.records import RECORDS
-from tpharness.vsp.states import ORDER, Reaction, StreamState
-from tpharness.vsp.tool_calls import ToolCalls
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.carrier import apply_carried_return
+from tpharness.wires.vsp.chunks import chunk_from_object
+from tpharness.wires.vsp.content import ContentParts
+from tpharness.wires.vsp.encode import encode_sse, encode_stream
+from tpharness.wires.vsp.events import TurnEvents
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.majors import CHUNK_TYPES
+from tpharness.wires.vsp.records import RECORDS
+from tpharness.wires.vsp.states import ORDER, Reaction, StreamState
+from tpharness.wires.vsp.tool_calls import ToolCalls
 
 T = "2025-01-20T10:00:00Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})

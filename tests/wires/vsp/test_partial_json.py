@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.vsp.partial_json import NOTHING, parse_partial_json
+from tpharness.wires.vsp.partial_json import NOTHING, parse_partial_json
 
 
 @pytest.mark.parametrize(

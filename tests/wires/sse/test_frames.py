@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpharness.vsp.frames import iter_frames, split_frames
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.frames import iter_frames, split_frames
+from tpharness.wires.sse.parser import SseParser
 
 PIECES = (b"data: x", b"data", b"dat", b": note", b"id: 7", b"event: e", b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\xc3")
 STREAMS = st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join)

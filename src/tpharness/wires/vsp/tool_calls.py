@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from tpharness.journal import OpenPart
-from tpharness.vsp import records as c
-from tpharness.vsp import violations as v
-from tpharness.vsp.carrier import apply_carried_return
-from tpharness.vsp.context import StreamContext
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.parts import DENIAL, call_fields
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import violations as v
+from tpharness.wires.vsp.carrier import apply_carried_return
+from tpharness.wires.vsp.context import StreamContext
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.parts import DENIAL, call_fields
 
 __all__ = ["ToolCalls"]
 

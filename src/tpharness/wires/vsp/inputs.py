@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
 
 __all__ = ["WholeInputs"]
 

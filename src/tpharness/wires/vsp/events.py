@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 from tpharness.facts import event_timestamp
 from tpharness.journal import Event
 from tpharness.protocol.versions import NORMATIVE_PREFIX
-from tpharness.vsp import records as c
-from tpharness.vsp import violations as v
-from tpharness.vsp.carrier import CARRIER
-from tpharness.vsp.context import StreamContext
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.parts import source_event, steering_prompt
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import violations as v
+from tpharness.wires.vsp.carrier import CARRIER
+from tpharness.wires.vsp.context import StreamContext
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.parts import source_event, steering_prompt
 
 __all__ = ["TurnEvents"]
 

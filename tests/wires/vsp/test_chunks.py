@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tpharness.findings import Level, Place
 from tpharness.resources import schema_path
-from tpharness.vsp import chunks
-from tpharness.vsp import records as c
+from tpharness.wires.vsp import chunks
+from tpharness.wires.vsp import records as c
 
 PM = {"openai": {"itemId": "i1"}}
 

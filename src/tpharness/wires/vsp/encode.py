@@ -7,14 +7,13 @@ type first and the fields in the order of the record. The same chunk always give
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tpharness.errors import UsageError
-from tpharness.vsp.records import (
+from tpharness.wires.sse.writer import encode_data, encode_json
+from tpharness.wires.vsp.records import (
     RECORDS,
     DataChunk,
     Done,
@@ -26,13 +25,10 @@ from tpharness.vsp.records import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tpharness.vsp.records import Chunk
+    from tpharness.wires.vsp.records import Chunk
 
 __all__ = [
     "DONE",
-    "KEEP_ALIVE",
-    "encode_data",
-    "encode_json",
     "encode_sse",
     "encode_stream",
     "to_wire",
@@ -41,11 +37,6 @@ __all__ = [
 DONE = b"data: [DONE]\n\n"
 """The end marker, as an event."""
 
-KEEP_ALIVE = b": keep-alive\n\n"
-"""The comment that the AI SDK's server sends while idle."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_LINE_END = re.compile(rb"\r\n|\r|\n")
 _DELTAS = frozenset(record for record in RECORDS.values() if record.delta_field)
 _FIELDS = {
     record: tuple((field.name, field.encode_name, field.required) for field in msgspec.structs.fields(record))
@@ -57,7 +48,6 @@ _DELTA_FIELDS = {
     if record.delta_field
 }
 """Type of a delta → the wire names of the id of its part and of its text."""
-_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _encode_delta = msgspec.json.Encoder().encode
 
 
@@ -91,21 +81,6 @@ def to_wire(chunk: Chunk | dict[str, Any]) -> dict[str, Any]:
             return wire
 
 
-def encode_json(value: Any) -> bytes:
-    """Write compact JSON in UTF-8; a lone surrogate, which UTF-8 cannot carry, is written as its escape (R43).
-
-    UsageError for values that JSON cannot represent: NaN, infinities, Python objects.
-    """
-    try:
-        text = _to_text(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"this chunk cannot be written as JSON: {error}") from error
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text).encode()
-
-
 def encode_sse(chunk: Chunk | Mapping[str, Any]) -> bytes:
     """Write one chunk, or any JSON object, as one event: `data: …` and an empty line.
 
@@ -137,8 +112,3 @@ def _is_text_alone(chunk: Chunk | Mapping[str, Any]) -> bool:
 def encode_stream(chunks: Iterable[Chunk | Mapping[str, Any]], *, done: bool = True) -> bytes:
     """Write a whole body, with the end marker unless `done` is false."""
     return b"".join([*map(encode_sse, chunks), *([DONE] if done else [])])
-
-
-def encode_data(data: bytes) -> bytes:
-    """Write any bytes as one event, a data line for each of their lines."""
-    return b"".join(b"data: %b\n" % line for line in _LINE_END.split(data)) + b"\n"

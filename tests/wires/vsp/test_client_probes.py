@@ -15,8 +15,8 @@ from tpharness.readings import Readings
 from tpharness.resources import conformance_dir
 from tpharness.scenario import outline
 from tpharness.suite_yaml import load_suite_yaml
-from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp.assembler import Assembler
 
 T = "2026-11-20T21:32:40Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})
@@ -24,7 +24,7 @@ PROBES: dict[str, dict[str, Any]] = json.loads((conformance_dir() / "probes/ai-7
 CLAIMS: dict[str, dict[str, Any]] = load_suite_yaml(conformance_dir() / "probes/ai-7.0.173.claims.yaml")
 FOLDED = [name for name, claim in CLAIMS.items() if "thread" in claim]
 RAW = [name for name in FOLDED if "rawBody" in PROBES[name]]
-DOC = Path(__file__).parents[2] / "docs" / "AI_SDK_CLIENT.md"
+DOC = Path(__file__).parents[3] / "docs" / "AI_SDK_CLIENT.md"
 KEYS = {"thread", "holds", "findings", "frames", "chunks", "end", "verdict", "rulings", "note"}
 VERDICTS = {"agree", "differs", "keeps", "stops", "outside"}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.vsp.inputs import WholeInputs
+from tpharness.wires.vsp.inputs import WholeInputs
 
 BEGUN = {"type": "tool-input-start", "toolCallId": "c1", "toolName": "t"}
 PIECE = {"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": "{}"}

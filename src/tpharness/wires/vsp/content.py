@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from tpharness.journal import OpenPart
-from tpharness.vsp import records as c
-from tpharness.vsp import violations as v
-from tpharness.vsp.context import StreamContext
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.parts import custom_part, file_fields, provider_facts
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import violations as v
+from tpharness.wires.vsp.context import StreamContext
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.parts import custom_part, file_fields, provider_facts
 
 __all__ = ["ContentParts"]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpharness.errors import UsageError
-from tpharness.vsp.sse import SSE_INVALID_UTF8, SSE_PARTIAL_EVENT, SSE_TOO_LONG, SSE_UNKNOWN_FIELD, SseParser
+from tpharness.wires.sse.parser import SSE_INVALID_UTF8, SSE_PARTIAL_EVENT, SSE_TOO_LONG, SSE_UNKNOWN_FIELD, SseParser
 
 BOM = b"\xef\xbb\xbf"
 

@@ -11,18 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpharness.errors import UsageError
-from tpharness.vsp import chunks
-from tpharness.vsp import records as c
-from tpharness.vsp.encode import (
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.sse.writer import KEEP_ALIVE, encode_data, encode_json
+from tpharness.wires.vsp import chunks
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.encode import (
     DONE,
-    KEEP_ALIVE,
-    encode_data,
-    encode_json,
     encode_sse,
     encode_stream,
     to_wire,
 )
-from tpharness.vsp.sse import SseParser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpharness.facts import binary_identifier, is_base64
-from tpharness.vsp import records as c
+from tpharness.wires.vsp import records as c
 
 __all__ = ["DENIAL", "call_fields", "custom_part", "file_fields", "provider_facts", "source_event", "steering_prompt"]
 

@@ -13,17 +13,17 @@ from typing import Any, ClassVar
 
 from tpharness.findings import Finding, Place
 from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
-from tpharness.vsp import chunks
-from tpharness.vsp import records as c
-from tpharness.vsp import violations as v
-from tpharness.vsp.chunks import CUSTOM, REFUSED, TYPE_AT, decode_typed
-from tpharness.vsp.content import ContentParts
-from tpharness.vsp.context import StreamContext
-from tpharness.vsp.events import TurnEvents
-from tpharness.vsp.lifecycle import Lifecycle
-from tpharness.vsp.records import TextDeltaChunk, ToolInputDeltaChunk
-from tpharness.vsp.states import ORDER, Reaction, StreamState
-from tpharness.vsp.tool_calls import ToolCalls
+from tpharness.wires.vsp import chunks
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import violations as v
+from tpharness.wires.vsp.chunks import CUSTOM, REFUSED, TYPE_AT, decode_typed
+from tpharness.wires.vsp.content import ContentParts
+from tpharness.wires.vsp.context import StreamContext
+from tpharness.wires.vsp.events import TurnEvents
+from tpharness.wires.vsp.lifecycle import Lifecycle
+from tpharness.wires.vsp.records import TextDeltaChunk, ToolInputDeltaChunk
+from tpharness.wires.vsp.states import ORDER, Reaction, StreamState
+from tpharness.wires.vsp.tool_calls import ToolCalls
 
 __all__ = ["ChunkFold"]
 

@@ -15,12 +15,12 @@ import msgspec
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import Event
 from tpharness.protocol.versions import ERROR_EVENT
-from tpharness.vsp import majors
-from tpharness.vsp import records as c
-from tpharness.vsp import violations as v
-from tpharness.vsp.carrier import STANDING, facts_of
-from tpharness.vsp.context import StreamContext
-from tpharness.vsp.states import StreamState
+from tpharness.wires.vsp import majors
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import violations as v
+from tpharness.wires.vsp.carrier import STANDING, facts_of
+from tpharness.wires.vsp.context import StreamContext
+from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["KNOWN_REASONS", "Lifecycle"]
 

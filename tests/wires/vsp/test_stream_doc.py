@@ -12,10 +12,10 @@ import pytest
 from tpharness import fold
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.resources import conformance_dir
-from tpharness.vsp.records import RECORDS, DataChunk, Done, UnknownChunk
-from tpharness.vsp.states import ORDER, Reaction, StreamState
+from tpharness.wires.vsp.records import RECORDS, DataChunk, Done, UnknownChunk
+from tpharness.wires.vsp.states import ORDER, Reaction, StreamState
 
-DOC = Path(__file__).parent.parent.parent / "docs" / "STREAM.md"
+DOC = Path(__file__).parents[3] / "docs" / "STREAM.md"
 WORDS = {Reaction.FOLD: "folded", Reaction.NO_PART_OPEN: "violation", Reaction.OBSERVE: "observed", None: "violation"}
 KINDS: dict[str, type] = {**RECORDS, "data-*": DataChunk, "(unknown)": UnknownChunk, "[DONE]": Done}
 

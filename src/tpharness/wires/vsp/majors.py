@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from tpharness.findings import Kind, Place
-from tpharness.vsp.chunks import chunk_from_object
-from tpharness.vsp.encode import to_wire
-from tpharness.vsp.records import MAJORS, RECORDS, DataChunk, Done, Malformed
+from tpharness.wires.vsp.chunks import chunk_from_object
+from tpharness.wires.vsp.encode import to_wire
+from tpharness.wires.vsp.records import MAJORS, RECORDS, DataChunk, Done, Malformed
 
 if TYPE_CHECKING:
     from tpharness.findings import Finding
-    from tpharness.vsp.records import Chunk, KnownChunk
+    from tpharness.wires.vsp.records import Chunk, KnownChunk
 
 __all__ = [
     "CHUNK_TYPES",

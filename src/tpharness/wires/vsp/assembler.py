@@ -11,11 +11,11 @@ from typing import Any
 
 from tpharness.findings import Finding, Place
 from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
-from tpharness.vsp.chunks import chunk_from_object
-from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.records import Chunk, Done
-from tpharness.vsp.sse import SseParser
-from tpharness.vsp.states import StreamState
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp.chunks import chunk_from_object
+from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.records import Chunk, Done
+from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["Assembler"]
 

@@ -6,7 +6,7 @@ from tpharness.facts import later_time
 from tpharness.finding_log import FindingLog
 from tpharness.findings import Kind, Place
 from tpharness.journal import JournalWriter, OpenPart
-from tpharness.vsp.carrier import CarriedFacts
+from tpharness.wires.vsp.carrier import CarriedFacts
 
 __all__ = ["OpenParts", "StreamContext"]
 

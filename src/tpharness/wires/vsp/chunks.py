@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 import msgspec
 
 from tpharness.findings import json_type
-from tpharness.vsp.records import (
+from tpharness.wires.vsp.records import (
     CHUNK_BAD_FIELD,
     CHUNK_NOT_JSON,
     CHUNK_NOT_OBJECT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, auto
 
-from tpharness.vsp import records as c
+from tpharness.wires.vsp import records as c
 
 __all__ = ["ORDER", "Reaction", "StreamState"]
 

@@ -8,9 +8,9 @@ import pytest
 
 from tpharness.findings import Level, Place
 from tpharness.resources import schema_path
-from tpharness.vsp import chunks
-from tpharness.vsp import records as c
-from tpharness.vsp.majors import (
+from tpharness.wires.vsp import chunks
+from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp.majors import (
     CHUNK_TYPES,
     FINISH_REASONS,
     SDK_REFUSES_NULL,
