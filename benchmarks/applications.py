@@ -24,7 +24,7 @@ from tpharness.apps.client import find_profile
 from tpharness.apps.config import AppConfig
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import Player
-from tpharness.apps.provider import Provider
+from tpharness.apps.provider.server import Provider
 
 CASES = 30
 LIMIT = 50.0  # milliseconds

@@ -31,7 +31,7 @@ from tpharness.apps.judge import judge_app
 from tpharness.apps.marks import new_mark
 from tpharness.apps.play import Player
 from tpharness.apps.process import AppProcess
-from tpharness.apps.provider import Provider
+from tpharness.apps.provider.server import Provider
 from tpharness.run import Outcome, ResultReady
 from tpharness.targets.server_process import free_port
 

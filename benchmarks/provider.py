@@ -16,7 +16,8 @@ import time
 
 from benchmarks.table import Row, at_most, report
 
-from tpharness.apps.provider import Plan, Provider, Text
+from tpharness.apps.provider.server import Provider
+from tpharness.model_apis.plan import Plan, Text
 
 ANSWERS = 300
 LIMIT = 5.0  # milliseconds

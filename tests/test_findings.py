@@ -27,7 +27,7 @@ from tpharness.run import Outcome, Result
 from tpharness.suite_yaml import load_suite_yaml
 
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
-PACKAGES_BESIDE_THE_CORE = ("acceptance", *ROOMS)
+PACKAGES_BESIDE_THE_CORE = ("model_apis", *ROOMS)
 IN_A_CHECKOUT = re.compile(r"\b(conformance|docs|examples|scripts|tests)/")
 
 

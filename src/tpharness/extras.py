@@ -46,7 +46,9 @@ EXTRAS: dict[str, Extra] = {
     "langchain": Extra(
         ("langchain-anthropic", "langchain-core", "langchain-openai"), "tpharness.histories.langchain.real"
     ),
-    "providers": Extra(("anthropic", "google-genai", "openai"), "the types of model SDKs in tpharness.acceptance.sdk"),
+    "providers": Extra(
+        ("anthropic", "google-genai", "openai"), "the types of model SDKs in tpharness.model_apis.sdk_types"
+    ),
 }
 """Every extra that a user may want, those that are wanted most first."""
 

@@ -7,18 +7,19 @@ from typing import Any
 from tpharness.apps.cases.case import AppCase
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.evidence import AppEvidence, Asked, ReplySeen, TurnSeen
-from tpharness.apps.provider import Call, Plan, Text, Told, ToldCall, ToldResult
+from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
+from tpharness.model_apis.plan import Call, Plan, Text
 
 CHECKS = {check.name: check for check in APP_CHECKS}
 PIECES = ('{"city":"Pa', 'ris"}')
 CALL = Call(call_id="c1", name="book", pieces=PIECES)
 FIRST = Plan(items=(Text(pieces=("Let me ", "see.")), CALL))
 SECOND = Plan(items=(Text(pieces=("It is ", "done.")),))
-TOLD_CALL = ToldCall(call_id="c1", name="book", args={"city": "Paris"}, raw='{"city": "Paris"}')
+TOLD_CALL = HistoryCall(call_id="c1", name="book", args={"city": "Paris"}, raw='{"city": "Paris"}')
 HISTORY = (
-    Told(role="user", text="(1) Do it."),
-    Told(role="assistant", text="Let me see.", calls=(TOLD_CALL,)),
-    Told(role="tool", results=(ToldResult(call_id="c1", content="booked"),)),
+    HistoryMessage(role="user", text="(1) Do it."),
+    HistoryMessage(role="assistant", text="Let me see.", calls=(TOLD_CALL,)),
+    HistoryMessage(role="tool", results=(HistoryResult(call_id="c1", content="booked"),)),
 )
 PART = {"type": "tool-book", "toolCallId": "c1", "state": "output-available", "output": "booked"}
 SCREEN = (
@@ -31,12 +32,12 @@ SCREEN = (
 TYPES = ("start", "finish", "[DONE]")
 
 
-def asked(number: int, plan: Plan, *history: Told, **more: Any) -> Asked:
+def asked(number: int, plan: Plan, *history: HistoryMessage, **more: Any) -> Asked:
     """A request that was answered to its end, one second after the one before."""
     return Asked(number=number, history=history, plan=plan, pieces=plan.piece_count, **more)
 
 
-def evidence(*later: Told, **changes: Any) -> AppEvidence:
+def evidence(*later: HistoryMessage, **changes: Any) -> AppEvidence:
     """An uncut run with one call, then a turn in which the model is told this after the history."""
     first = TurnSeen(
         number=1,
@@ -65,6 +66,6 @@ def found(check: str, seen: AppEvidence) -> list[str]:
     return [finding.code for finding in CHECKS[check].find(seen)]
 
 
-DONE = Told(role="assistant", text="It is done.")
-ASKS = Told(role="user", text="(2) And?")
+DONE = HistoryMessage(role="assistant", text="It is done.")
+ASKS = HistoryMessage(role="user", text="(2) And?")
 WHOLE = (*HISTORY, DONE, ASKS)

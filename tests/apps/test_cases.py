@@ -13,7 +13,7 @@ from tests.apps.playing import play
 from tpharness.apps.cases.case import AppCase, CutBy, Need, Tool
 from tpharness.apps.cases.catalogue import BASIC, CaseSource, all_cases
 from tpharness.apps.cases.from_scenarios import scenario_case
-from tpharness.apps.provider import Break, Finish
+from tpharness.model_apis.plan import Break, Finish
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome
 from tpharness.scenario import load_text

@@ -32,17 +32,19 @@ from tpharness.apps.checks.effects import runs_of_calls
 from tpharness.apps.client import End, Fetched
 from tpharness.apps.effects import RunState, ToolRunSeen, reference_of
 from tpharness.apps.evidence import AppEvidence, CutSeen, ReplySeen
-from tpharness.apps.provider import Call, Outcome, Plan, Text, Told, ToldCall, ToldResult
+from tpharness.apps.provider.exchange import Outcome
 from tpharness.findings import Level
+from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
+from tpharness.model_apis.plan import Call, Plan, Text
 
 OTHER = Call(call_id="c2", name="book", pieces=('{"city":"Ro', 'me"}'))
-TOLD_OTHER = ToldCall(call_id="c2", name="book", args={"city": "Rome"}, raw='{"city": "Rome"}')
+TOLD_OTHER = HistoryCall(call_id="c2", name="book", args={"city": "Rome"}, raw='{"city": "Rome"}')
 BOTH = Plan(items=(CALL, OTHER))
 
 
-def two_calls(*results: ToldResult, calls: tuple[ToldCall, ...] = (TOLD_CALL, TOLD_OTHER)) -> AppEvidence:
+def two_calls(*results: HistoryResult, calls: tuple[HistoryCall, ...] = (TOLD_CALL, TOLD_OTHER)) -> AppEvidence:
     """A run in which the model makes two calls at once, and is told these results with them, then and later."""
-    told = (HISTORY[0], Told(role="assistant", calls=calls), Told(role="tool", results=results))
+    told = (HISTORY[0], HistoryMessage(role="assistant", calls=calls), HistoryMessage(role="tool", results=results))
     seen = evidence(*told, DONE, ASKS)
     first, second = seen.turns
     requests = (replace(first.asked[0], plan=BOTH, pieces=BOTH.piece_count), replace(first.asked[1], history=told))
@@ -64,7 +66,7 @@ def two_calls(*results: ToldResult, calls: tuple[ToldCall, ...] = (TOLD_CALL, TO
         ((TOLD_CALL, replace(TOLD_OTHER, call_id="own", name="send")), ["call-invented"]),
     ],
 )
-def test_a_call_is_told_as_often_as_it_was_made(calls: tuple[ToldCall, ...], codes: list[str]) -> None:
+def test_a_call_is_told_as_often_as_it_was_made(calls: tuple[HistoryCall, ...], codes: list[str]) -> None:
     """Under the id that the model gave it or another one; each call of the model stands for one."""
     assert found("prefix", two_calls(calls=calls)) == codes
 
@@ -74,7 +76,7 @@ def test_a_call_is_told_as_often_as_it_was_made(calls: tuple[ToldCall, ...], cod
 
 def test_the_words_of_an_answer_stay_with_its_calls_once_these_are_complete() -> None:
     """The user has read them. Where the call is lost, that says it; where it is not complete, it may go with them."""
-    wordless = Told(role="assistant", calls=(TOLD_CALL,))
+    wordless = HistoryMessage(role="assistant", calls=(TOLD_CALL,))
     assert found("cycles-kept", evidence(HISTORY[0], wordless, HISTORY[2], DONE, ASKS)) == ["answer-lost"]
     assert found("cycles-kept", evidence(HISTORY[0], DONE, ASKS)) == ["cycle-lost"]
     seen = evidence(HISTORY[0], wordless, HISTORY[2], DONE, ASKS)
@@ -96,7 +98,7 @@ def run(number: int, call: Mapping[str, Any], call_id: str = "") -> ToolRunSeen:
 def test_a_result_that_names_the_run_of_another_call_is_misplaced(first: int, second: int, codes: list[str]) -> None:
     """Whatever the user has seen: the ledger knows with which arguments each run was started."""
     told = [json.dumps({"booked": True, "reference": reference_of(number)}) for number in (first, second)]
-    results = (ToldResult(call_id="c1", content=told[0]), ToldResult(call_id="c2", content=told[1]))
+    results = (HistoryResult(call_id="c1", content=told[0]), HistoryResult(call_id="c2", content=told[1]))
     runs = (run(1, {"city": "Paris"}), run(2, {"city": "Rome"}))
     assert found("cycles-kept", replace(two_calls(*results), tool_runs=runs)) == codes
 
@@ -161,7 +163,7 @@ def test_results_change_places_unseen_only_where_both_calls_are_given_the_same_a
 def test_a_run_with_the_arguments_of_another_call_is_a_run_of_that_call() -> None:
     """Although it says the id of its own: a loop that keeps its last variable executes the last call twice."""
     wrong = (run(1, {"city": "Rome"}, "c1"), run(2, {"city": "Rome"}, "c2"))
-    results = (ToldResult(call_id="c1", content="one"), ToldResult(call_id="c2", content="two"))
+    results = (HistoryResult(call_id="c1", content="one"), HistoryResult(call_id="c2", content="two"))
     seen = replace(two_calls(*results), tool_runs=wrong)
     assert [one.number for one in runs_of_calls(seen, wrong)["c2"]] == [1, 2]
     assert found("effects", seen) == ["tool-ran-twice"]
@@ -172,7 +174,7 @@ def test_a_run_with_the_arguments_of_another_call_is_a_run_of_that_call() -> Non
 def test_a_tool_that_ran_before_its_answer_was_whole_is_not_to_be_forgotten() -> None:
     """Some frameworks start a tool when its arguments are there; the command has counted it."""
     for pieces, runs, codes in ((4, 1, ["effect-forgotten"]), (4, 0, []), (3, 1, ["tool-ran-twice"])):
-        seen = evidence(HISTORY[0], Told(role="assistant", text="Let me see."), ASKS, runs=runs)
+        seen = evidence(HISTORY[0], HistoryMessage(role="assistant", text="Let me see."), ASKS, runs=runs)
         first, second = seen.turns
         cut = replace(first.asked[0], pieces=pieces, outcome=Outcome.DISCONNECTED)
         turns = (replace(first, asked=(cut,), screen=SCREEN[:1]), second)
@@ -214,21 +216,30 @@ def test_a_tool_does_not_run_without_the_approval_that_was_asked_for(
     ("told", "codes"),
     [
         (WHOLE, []),
-        ((HISTORY[0], Told(role="assistant", text="Let me see.It is done.", calls=(TOLD_CALL,)), HISTORY[2]), True),
+        (
+            (
+                HISTORY[0],
+                HistoryMessage(role="assistant", text="Let me see.It is done.", calls=(TOLD_CALL,)),
+                HISTORY[2],
+            ),
+            True,
+        ),
         ((HISTORY[0], DONE, *HISTORY[1:]), True),
         (
             (
                 HISTORY[0],
-                Told(role="assistant", calls=(TOLD_CALL,)),
+                HistoryMessage(role="assistant", calls=(TOLD_CALL,)),
                 HISTORY[2],
-                Told(role="assistant", text="Let me see."),
+                HistoryMessage(role="assistant", text="Let me see."),
             ),
             True,
         ),
-        ((*HISTORY, Told(role="assistant", text="It is")), []),
+        ((*HISTORY, HistoryMessage(role="assistant", text="It is")), []),
     ],
 )
-def test_an_answer_stands_behind_what_the_model_knew_when_it_gave_it(told: tuple[Told, ...], codes: Any) -> None:
+def test_an_answer_stands_behind_what_the_model_knew_when_it_gave_it(
+    told: tuple[HistoryMessage, ...], codes: Any
+) -> None:
     """In front of the results that it speaks of, or behind the call that it announces, it was never given."""
     assert found("history-grows", evidence(*told)) == (["history-reordered"] if codes else [])
 

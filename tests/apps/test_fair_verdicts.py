@@ -20,7 +20,8 @@ from tests.apps.playing import THREAD, codes_of, count_lines, play
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Tool, Turn
 from tpharness.apps.cases.long_chats import long_cases
 from tpharness.apps.evidence import CutSeen, ReplySeen
-from tpharness.apps.provider import Finish, Plan, Told
+from tpharness.model_apis.messages import HistoryMessage
+from tpharness.model_apis.plan import Finish, Plan
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome
 
@@ -121,9 +122,9 @@ def test_tools_may_be_offered_in_some_turns_only() -> None:
 )
 def test_agents_that_hand_over_have_prompts_of_their_own(tools: tuple[str, ...], wanted: list[str]) -> None:
     """They are known by their tools; the prompt of one agent stays."""
-    seen = evidence(Told(role="system", text="You send letters."), *HISTORY, ASKS)
+    seen = evidence(HistoryMessage(role="system", text="You send letters."), *HISTORY, ASKS)
     first, second = seen.turns
-    prompt = Told(role="system", text="You book hotels.")
+    prompt = HistoryMessage(role="system", text="You book hotels.")
     before = tuple(replace(one, history=(prompt, *one.history), tools={"book": {}}) for one in first.asked)
     after = replace(second.asked[0], tools={name: {} for name in tools})
     turns = (replace(first, asked=before), replace(second, asked=(after,)))

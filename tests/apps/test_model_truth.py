@@ -28,7 +28,9 @@ from tpharness.apps.cases.case import Cut, CutBy
 from tpharness.apps.checks.truth import told_twice, unsaid
 from tpharness.apps.client import End, Fetched
 from tpharness.apps.evidence import CutSeen, ReplySeen, has_seen
-from tpharness.apps.provider import Outcome, Plan, Thinking, Told, ToldCall, ToldResult
+from tpharness.apps.provider.exchange import Outcome
+from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
+from tpharness.model_apis.plan import Plan, Thinking
 
 SAID = ["I will look. ", "It is eighteen degrees."]
 
@@ -90,35 +92,37 @@ def test_a_cut_text_of_arguments_is_no_invention_and_a_repaired_one_is() -> None
     seen = evidence(*WHOLE)
     first, second = seen.turns
     cut = replace(first.asked[0], pieces=3, outcome=Outcome.DISCONNECTED)
-    raw = ToldCall(call_id="c1", name="book", args='{"city":"Pa', raw='{"city":"Pa')
-    repaired = ToldCall(call_id="c1", name="book", args={"city": "Pa"}, raw='{"city":"Pa"}')
+    raw = HistoryCall(call_id="c1", name="book", args='{"city":"Pa', raw='{"city":"Pa')
+    repaired = HistoryCall(call_id="c1", name="book", args={"city": "Pa"}, raw='{"city":"Pa"}')
     for call, codes in ((raw, []), (repaired, ["arguments-invented"]), (TOLD_CALL, ["arguments-invented"])):
-        told = (HISTORY[0], Told(role="assistant", text="Let me see.", calls=(call,)), ASKS)
+        told = (HISTORY[0], HistoryMessage(role="assistant", text="Let me see.", calls=(call,)), ASKS)
         turns = (replace(first, asked=(cut,)), replace(second, asked=(replace(second.asked[0], history=told),)))
         assert found("prefix", replace(seen, turns=turns)) == codes
 
 
 def test_arguments_in_another_order_are_the_same() -> None:
     """JSON objects have no order, and numbers no spelling."""
-    same = ToldCall(call_id="c1", name="book", args={"city": "Paris"}, raw='{ "city" : "Paris" }')
-    assert found("prefix", evidence(HISTORY[0], Told(role="assistant", calls=(same,)), *HISTORY[2:], ASKS)) == []
+    same = HistoryCall(call_id="c1", name="book", args={"city": "Paris"}, raw='{ "city" : "Paris" }')
+    assert (
+        found("prefix", evidence(HISTORY[0], HistoryMessage(role="assistant", calls=(same,)), *HISTORY[2:], ASKS)) == []
+    )
 
 
 def test_thinking_that_was_not_thought_is_an_invention() -> None:
     """Thinking is what the model said, too."""
-    told = Told(role="assistant", text="It is done.", thinking="The user is nice.")
+    told = HistoryMessage(role="assistant", text="It is done.", thinking="The user is nice.")
     assert found("prefix", evidence(*HISTORY, told, ASKS)) == ["text-invented"]
 
 
 def test_a_call_of_another_id_and_the_same_name_is_the_call() -> None:
     """Applications may give ids of their own."""
-    own = ToldCall(call_id="own-1", name="book", args={"city": "Paris"}, raw="{}")
-    assert found("prefix", evidence(HISTORY[0], Told(role="assistant", calls=(own,)), ASKS)) == []
+    own = HistoryCall(call_id="own-1", name="book", args={"city": "Paris"}, raw="{}")
+    assert found("prefix", evidence(HISTORY[0], HistoryMessage(role="assistant", calls=(own,)), ASKS)) == []
 
 
 def test_a_user_turn_is_counted_in_one_message_or_several() -> None:
     """Some APIs want the messages of one role joined."""
-    joined = Told(role="user", text="(1) Do it.\n\n(2) And?")
+    joined = HistoryMessage(role="user", text="(1) Do it.\n\n(2) And?")
     assert found("user-turns", evidence(joined)) == []
     assert found("user-turns", evidence(ASKS)) == ["user-turn-lost"]
     assert found("user-turns", evidence(joined, ASKS)) == ["user-turn-doubled"]
@@ -127,13 +131,13 @@ def test_a_user_turn_is_counted_in_one_message_or_several() -> None:
 
 def test_a_tool_that_was_told_to_have_run_is_not_forgotten_when_its_result_is_a_note() -> None:
     """That nobody knows whether it ran is enough."""
-    note = Told(role="tool", results=(ToldResult(call_id="c1", content="interrupted", is_error=True),))
+    note = HistoryMessage(role="tool", results=(HistoryResult(call_id="c1", content="interrupted", is_error=True),))
     assert found("effects", evidence(*HISTORY[:2], note, ASKS)) == []
 
 
 def test_an_effect_that_only_the_model_knew_of_is_forgotten() -> None:
     """The run went on after its user had left: the screen has no result, and the next request no call."""
-    seen = evidence(HISTORY[0], Told(role="assistant", text="Let me see."), ASKS)
+    seen = evidence(HISTORY[0], HistoryMessage(role="assistant", text="Let me see."), ASKS)
     first, second = seen.turns
     seen = replace(seen, turns=(replace(first, screen=SCREEN[:1]), second))
     assert found("effects", seen) == ["effect-forgotten"]
@@ -175,8 +179,8 @@ def test_an_answer_is_told_as_often_as_it_was_said(told: list[str], said: list[s
 
 def test_a_call_keeps_the_name_of_its_tool() -> None:
     """The id alone does not make it the call of the model."""
-    renamed = ToldCall(call_id="c1", name="BOOK", args={"city": "Paris"}, raw='{"city": "Paris"}')
-    told = (HISTORY[0], Told(role="assistant", text="Let me see.", calls=(renamed,)), HISTORY[2], DONE, ASKS)
+    renamed = HistoryCall(call_id="c1", name="BOOK", args={"city": "Paris"}, raw='{"city": "Paris"}')
+    told = (HISTORY[0], HistoryMessage(role="assistant", text="Let me see.", calls=(renamed,)), HISTORY[2], DONE, ASKS)
     (finding,) = CHECKS["prefix"].find(evidence(*told))
     assert (finding.code, finding.expected) == ("call-invented", 'book({"city":"Paris"})')
 
@@ -191,7 +195,7 @@ def test_a_call_keeps_the_name_of_its_tool() -> None:
     ],
 )
 def test_an_answer_stands_before_the_message_that_was_written_after_it(
-    told: tuple[Told, ...], codes: list[str]
+    told: tuple[HistoryMessage, ...], codes: list[str]
 ) -> None:
     """Unless that was written while its run went on."""
     seen = evidence(*told)
@@ -215,7 +219,12 @@ def test_an_answer_stands_before_the_message_that_was_written_after_it(
 )
 def test_a_result_that_is_told_otherwise_than_shown_is_named(shown: Any, told: str, codes: list[str]) -> None:
     """It is a policy; an object and its JSON are the same."""
-    history = (*HISTORY[:2], Told(role="tool", results=(ToldResult(call_id="c1", content=told),)), DONE, ASKS)
+    history = (
+        *HISTORY[:2],
+        HistoryMessage(role="tool", results=(HistoryResult(call_id="c1", content=told),)),
+        DONE,
+        ASKS,
+    )
     seen = evidence(*history)
     screen = ({"role": "assistant", "parts": [{**PART, "output": shown}, {"type": "text", "text": "It is done."}]},)
     seen = replace(seen, turns=tuple(replace(turn, screen=screen) for turn in seen.turns))
@@ -225,9 +234,14 @@ def test_a_result_that_is_told_otherwise_than_shown_is_named(shown: Any, told: s
 def test_a_result_of_another_call_is_found_by_what_the_user_saw() -> None:
     """Also where the model was never told the right one; one that nobody saw is not another call's."""
     for first, codes in (("seven", []), ("eight", ["result-misplaced"]), ("nine", [])):
-        results = (ToldResult(call_id="c1", content=first), ToldResult(call_id="c2", content="eight"))
+        results = (HistoryResult(call_id="c1", content=first), HistoryResult(call_id="c2", content="eight"))
         calls = (TOLD_CALL, replace(TOLD_CALL, call_id="c2"))
-        told = (HISTORY[0], Told(role="assistant", calls=calls), Told(role="tool", results=results), ASKS)
+        told = (
+            HISTORY[0],
+            HistoryMessage(role="assistant", calls=calls),
+            HistoryMessage(role="tool", results=results),
+            ASKS,
+        )
         parts = [{**PART, "output": "seven"}, {**PART, "toolCallId": "c2", "output": "eight"}]
         seen = evidence(*told)
         screen = ({"role": "assistant", "parts": parts},)

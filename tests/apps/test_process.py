@@ -21,7 +21,7 @@ from tpharness.apps.config import AppConfig
 from tpharness.apps.engine import AppOptions, play_app
 from tpharness.apps.play import Player
 from tpharness.apps.process import AppProcess
-from tpharness.apps.provider import Provider
+from tpharness.apps.provider.server import Provider
 from tpharness.errors import TargetError, UsageError
 from tpharness.run import ResultReady
 from tpharness.targets.server_process import free_port

@@ -7,10 +7,10 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from tests.acceptance.cases import CASES, RULE, Case
 from tests.hostile import HOSTILE, harmless
+from tests.model_apis.cases import CASES, RULE, Case
 
-from tpharness.acceptance import Options
+from tpharness.model_apis.rule import Options
 from tpharness.resources import schema_path
 
 SCHEMA = jsonschema_rs.validator_for(json.loads(schema_path("accept").read_text("utf-8")))

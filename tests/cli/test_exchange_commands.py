@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tpharness.acceptance import PROVIDERS, check_payload
 from tpharness.findings import Level
 from tpharness.histories.exchange.model_calls import FORMS
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.names import API_NAMES
 
 AT = "2025-01-20T10:00:{:02d}Z"
 REFERENCE = {"uri": "https://example.org/1", "size_bytes": 5}
@@ -83,9 +84,9 @@ def test_the_history_is_printed_in_every_form(form: str, file: str, stored: str,
     ]
     assert lines[-1] == "pending /turns/1/messages/3/parts/1: look c2 waits for its return"
     elsewhere = [line for line in lines if "of the history" in line]
-    if form in PROVIDERS:
+    if form in API_NAMES:
         assert [line.split(";")[0] for line in elsewhere] == ["left out /1/parts/0 of the history: builtin-tool-call"]
-        provider = next(name for name in PROVIDERS if name == form)
+        provider = next(name for name in API_NAMES if name == form)
         rejected = {f.code for f in check_payload(provider, messages) if f.level is Level.MUST}
         assert rejected <= {"anthropic-prefill"}  # until somebody says something, since c2 waits
     else:

@@ -15,13 +15,13 @@ from tests.histories.message_parts.build import journal_of, scenario
 from tests.histories.node_oracle import NodeOracle
 
 import tpharness.peers
-from tpharness.acceptance.check import check_payload
 from tpharness.findings import Level
 from tpharness.histories.ai_sdk import AI_SDK
 from tpharness.histories.ai_sdk_model import model_messages
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.moments import case_moments, has_server
 from tpharness.journal import UserTurn
+from tpharness.model_apis.check import check_payload
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, make_script
 from tpharness.run.select import SelectedScenario, select_scenarios

@@ -10,7 +10,6 @@ import pytest
 from tests.distribution import ChosenScenarios
 from tests.histories.message_parts.build import inline, scenario
 
-from tpharness.acceptance import RULES
 from tpharness.errors import UsageError
 from tpharness.findings import Level
 from tpharness.histories.moments import case_moments, every_moment, sweep_moments
@@ -18,6 +17,7 @@ from tpharness.histories.play import CHECK_NAMES, check_moment, play_history
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import OTHER_HISTORIES
 from tpharness.histories.suite import load_dialect_baseline, run_history
+from tpharness.model_apis.check import RULES
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions
 from tpharness.run.baseline import load_baseline

@@ -9,9 +9,9 @@ import pytest
 from tests.histories.cut_script import TWO_TOOLS, events_of
 from tests.histories.message_parts.build import inline, journal_of, scenario
 
-from tpharness.acceptance.check import check_payload
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.langgraph import LANGGRAPH
+from tpharness.model_apis.check import check_payload
 from tpharness.scenario import Scenario
 
 HISTORY = LANGGRAPH["langgraph"]

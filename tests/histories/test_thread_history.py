@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.histories.message_parts.build import inline, journal_of, scenario
 
-from tpharness.acceptance import PROVIDERS, check_payload
 from tpharness.dialects.contract import ThreadHeader
 from tpharness.findings import Level
 from tpharness.histories.projections import CallContent, ResultContent, TurnContent
 from tpharness.histories.registry import HISTORIES, OTHER_HISTORIES, all_names, find_histories
 from tpharness.histories.thread_history import THREADS, ThreadHistory
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.names import API_NAMES
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import Version
 
@@ -86,7 +87,7 @@ def test_a_replay_shows_the_facts_beside_the_messages() -> None:
     assert shown[1]["event_type"] == "data-tp-error"
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("provider", API_NAMES)
 def test_the_model_gets_the_thread_and_what_the_user_says_next(provider: str) -> None:
     """As Pydantic AI would send it; every API takes it."""
     document = NEWEST.store(journal_of(scenario("histories/k14-between-result-and-answer")))

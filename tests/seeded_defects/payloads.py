@@ -1,4 +1,4 @@
-"""Wrong requests to model APIs: for each rule of `acceptance` what a sender of histories does that the API refuses.
+"""Wrong requests to model APIs: for each rule of a model API what a sender of histories does that the API refuses.
 
 The right request is what the history of ThreadProtocol 0.0.4 sends after a scenario; the mistake is a JSON Patch of it.
 """
@@ -11,12 +11,13 @@ from typing import Any
 from conformance.bad_documents import apply_patch
 from tests.histories.message_parts.build import journal_of, scenario
 
-from tpharness.acceptance import Options, Provider
 from tpharness.histories.registry import HISTORIES
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.rule import Options
 
 __all__ = ["PAYLOAD_DEFECTS", "PayloadDefect"]
 
-_PROVIDERS: dict[str, Provider] = {"C": "openai-chat", "R": "openai-responses", "A": "anthropic", "G": "gemini"}
+_PROVIDERS: dict[str, ApiName] = {"C": "openai-chat", "R": "openai-responses", "A": "anthropic", "G": "gemini"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class PayloadDefect:
     options: Options = field(default_factory=Options)
 
     @property
-    def provider(self) -> Provider:
+    def provider(self) -> ApiName:
         """Whose rule it is."""
         return _PROVIDERS[self.rule[0]]
 

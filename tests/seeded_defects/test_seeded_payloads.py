@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.seeded_defects.payloads import PAYLOAD_DEFECTS, PayloadDefect
 
-from tpharness.acceptance import RULES, check_payload
+from tpharness.model_apis.check import RULES, check_payload
 
 
 @pytest.mark.parametrize("defect", PAYLOAD_DEFECTS, ids=lambda defect: defect.rule)

@@ -16,7 +16,7 @@ from tpharness.apps.cases.case import AppCase
 from tpharness.apps.checks.truth import is_part_of
 from tpharness.apps.evidence import shown_text
 from tpharness.apps.play import Player
-from tpharness.apps.provider import asks_for_thoughts
+from tpharness.apps.provider.thoughts import asks_for_thoughts
 from tpharness.apps.trouble import find_trouble
 from tpharness.findings import Finding
 

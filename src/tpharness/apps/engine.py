@@ -30,7 +30,7 @@ from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
 from tpharness.apps.play import NotPlayedError, Player
 from tpharness.apps.process import AppProcess, until_it_listens
-from tpharness.apps.provider import Provider
+from tpharness.apps.provider.server import Provider
 from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
 from tpharness.apps.tracing import AppRecord
 from tpharness.errors import UsageError, did_you_mean

@@ -14,8 +14,10 @@ from typing import Any
 from tpharness.apps.cases.case import TOGETHER, AppCase, Cut
 from tpharness.apps.client import End, Fetched, Reply, is_tool_part, text_of
 from tpharness.apps.effects import ToolRunSeen
-from tpharness.apps.provider import Call, Exchange, Finish, Outcome, Plan, Told, ToldCall, ToldResult
+from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.findings import Finding
+from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
+from tpharness.model_apis.plan import Call, Finish, Plan
 
 __all__ = [
     "AppEvidence",
@@ -43,7 +45,7 @@ class Asked:
 
     number: int
     api: str = "openai-chat"
-    history: tuple[Told, ...] = ()
+    history: tuple[HistoryMessage, ...] = ()
     tools: Mapping[str, Any] = field(default_factory=dict)
     refusals: tuple[Finding, ...] = ()
     status: int = 200
@@ -102,12 +104,12 @@ class Asked:
         """The calls that the model has made: those of a whole answer whose arguments came to their end."""
         return self.called if self.is_whole else ()
 
-    def told_calls(self) -> Iterator[ToldCall]:
+    def told_calls(self) -> Iterator[HistoryCall]:
         """Yield the calls that the model is told it made."""
         for told in self.history:
             yield from told.calls
 
-    def told_results(self) -> Iterator[ToldResult]:
+    def told_results(self) -> Iterator[HistoryResult]:
         """Yield the results that the model is told."""
         for told in self.history:
             yield from told.results

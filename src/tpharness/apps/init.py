@@ -24,7 +24,7 @@ from tpharness.apps.evidence import AppEvidence
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import Player
 from tpharness.apps.process import until_it_listens
-from tpharness.apps.provider import Provider
+from tpharness.apps.provider.server import Provider
 from tpharness.apps.trouble import find_trouble, turn_trouble
 from tpharness.errors import TargetError, UsageError
 from tpharness.output import write_atomically

@@ -31,8 +31,10 @@ from tpharness.apps.evidence import (
     streams_of,
     with_late_requests,
 )
-from tpharness.apps.provider import Break, Exchange, Outcome, Provider
+from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.server import Provider
 from tpharness.apps.stage import Stage
+from tpharness.model_apis.plan import Break
 
 __all__ = ["NotPlayedError", "Player"]
 

@@ -10,7 +10,9 @@ from tpharness.apps.cases.case import AppCase
 from tpharness.apps.client import Client, Reply
 from tpharness.apps.effects import CaseTools
 from tpharness.apps.evidence import ReplySeen
-from tpharness.apps.provider import Conversation, Exchange, Provider
+from tpharness.apps.provider.conversation import Conversation
+from tpharness.apps.provider.exchange import Exchange
+from tpharness.apps.provider.server import Provider
 
 __all__ = ["Stage"]
 

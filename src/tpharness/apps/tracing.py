@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
-from tpharness.apps.provider import Told
+from tpharness.model_apis.messages import HistoryMessage
 from tpharness.run import Result
 from tpharness.run.tracing.lines import CaseLines
 from tpharness.targets.contract import Packet
@@ -140,7 +140,7 @@ def _frame(data: bytes) -> bytes:
     return b"".join(b"data: " + line + b"\n" for line in data.split(b"\n")) + b"\n"
 
 
-def _told_line(told: Told) -> dict[str, Any]:
+def _told_line(told: HistoryMessage) -> dict[str, Any]:
     line: Mapping[str, Any] = {
         "thinking": told.thinking,
         "calls": [{"id": call.call_id, "name": call.name, "args": call.raw} for call in told.calls],

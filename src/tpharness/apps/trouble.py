@@ -15,8 +15,8 @@ from tpharness.apps.checks.view import unreadable_view
 from tpharness.apps.client import End
 from tpharness.apps.evidence import AppEvidence, ReplySeen, TurnSeen, shown_text
 from tpharness.apps.marks import marks_in
-from tpharness.apps.provider import Call
 from tpharness.findings import Finding, Kind, shorten
+from tpharness.model_apis.plan import Call
 from tpharness.printable import counted
 
 __all__ = ["KINDS", "find_trouble", "turn_trouble"]

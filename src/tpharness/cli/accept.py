@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from tpharness.acceptance import RULES, ModelRequest, Rule, check_payload, read_request
-from tpharness.acceptance.sdk import check_sdk_types
 from tpharness.cli.files import print_json, read_json
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level, shorten
+from tpharness.model_apis.check import RULES, check_payload
+from tpharness.model_apis.request import ModelRequest, read_request
+from tpharness.model_apis.rule import Rule
+from tpharness.model_apis.sdk_types import check_sdk_types
 from tpharness.printable import counted, say
 
 __all__ = ["FORMAT", "accept"]

@@ -26,14 +26,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.acceptance.parts import compact_json
-from tpharness.acceptance.payloads import payload_of
 from tpharness.facts import parse_tool_args
 from tpharness.histories.ai_sdk_model import messages_of_model, model_messages
 from tpharness.histories.exchange.to_ui_messages import file_part, provider_metadata, signature_of, ui_messages
 from tpharness.histories.langchain import UnsupportedError
-from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
+from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
+from tpharness.model_apis.history_parts import compact_json
+from tpharness.model_apis.payloads import payload_of
 from tpharness.wires.vsp.partial_json import NOTHING, parse_partial_json
 
 __all__ = ["AI_SDK", "AiSdkHistory"]
@@ -74,7 +74,7 @@ class AiSdkHistory:
         """Return each message, which is what a page renders."""
         return list(document)
 
-    def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> Any:
+    def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return the provider's payload of what `convertToModelMessages` makes of the messages."""
         return payload_of(provider, messages_of_model(model_messages(document)), next_user=next_user)
 

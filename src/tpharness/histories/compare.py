@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tpharness.acceptance import PROVIDERS, RULES, Provider, check_payload
 from tpharness.findings import Level
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.losses import Loss, LossKind, find_losses
@@ -20,6 +19,8 @@ from tpharness.histories.phases import Phase, phase_of
 from tpharness.histories.play import next_input
 from tpharness.histories.produced import journal_contents
 from tpharness.histories.projections import HistoryDialect, TurnContent
+from tpharness.model_apis.check import RULES, check_payload
+from tpharness.model_apis.names import API_NAMES, ApiName
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
 
@@ -28,7 +29,7 @@ __all__ = ["DEFAULT_IDS", "Cell", "Comparison", "Judgement", "KnownPayloads", "c
 DEFAULT_IDS = ("basics", "histories", "interruptions")
 """The scenarios that are compared by default: those about interruptions."""
 
-KnownPayloads = dict[tuple[Provider, str], tuple[str, ...]]
+KnownPayloads = dict[tuple[ApiName, str], tuple[str, ...]]
 """The rules that a payload breaks, by the API and the payload as text."""
 
 _RULE_OF = {rule.kind.code: rule.id for rule in RULES}
@@ -89,7 +90,7 @@ class Judgement:
     """What a history loses of the turn that is cut at one place, and the rules that it breaks there, by model API."""
 
     losses: tuple[Loss, ...]
-    broken: tuple[tuple[Provider, str], ...]
+    broken: tuple[tuple[ApiName, str], ...]
 
 
 def judge_moment(
@@ -109,7 +110,7 @@ def judge_moment(
         return None
     last = len(produced) - 1
     losses = tuple(loss for loss in find_losses(produced, history.turn_contents(document)) if loss.turn == last)
-    broken = ((provider, rule) for provider in PROVIDERS for rule in _broken(document, history, provider, known))
+    broken = ((provider, rule) for provider in API_NAMES for rule in _broken(document, history, provider, known))
     return Judgement(losses=losses, broken=tuple(dict.fromkeys(broken)))
 
 
@@ -145,7 +146,7 @@ def _possible_losses(turn: TurnContent) -> Iterable[LossKind]:
     return [kind for kind, value in present.items() if value]
 
 
-def _broken(document: object, history: HistoryDialect, provider: Provider, known: KnownPayloads) -> Iterable[str]:
+def _broken(document: object, history: HistoryDialect, provider: ApiName, known: KnownPayloads) -> Iterable[str]:
     payload = next_input(history, document, provider)
     if payload is None:
         return ()

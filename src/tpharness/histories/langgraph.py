@@ -29,7 +29,7 @@ from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.langchain.events import json_text
 from tpharness.histories.langchain.formats import FORMATS
 from tpharness.histories.langchain.state import Message, ai, ai_calls, human, messages_of, tool
-from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
+from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
 
 __all__ = ["LANGGRAPH", "LangGraphHistory"]
@@ -70,7 +70,7 @@ class LangGraphHistory:
         """Return each message, as a UI shows it that reads the state."""
         return [{"type": message["type"], "data": message["data"]} for message in messages_of(document)]
 
-    def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> list[dict[str, Any]]:
+    def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> list[dict[str, Any]]:
         """Return the messages, items or contents that LangChain's integration would send."""
         more = [] if next_user is None else [human(next_user)]
         return FORMATS[provider]([*messages_of(document), *more])

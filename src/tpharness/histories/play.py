@@ -17,8 +17,6 @@ from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any
 
-from tpharness.acceptance import PROVIDERS, Provider, check_append_only, check_payload
-from tpharness.acceptance.append_only import first_difference
 from tpharness.errors import TpharnessError, UsageError
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.histories.langchain import UnsupportedError
@@ -26,6 +24,9 @@ from tpharness.histories.message_parts import interrupt_findings
 from tpharness.histories.moments import Moment, case_moments, every_moment, sweep_moments
 from tpharness.histories.projections import HistoryDialect, ShowsInterruptions
 from tpharness.journal import Journal, Response
+from tpharness.model_apis.append_only import check_append_only, first_difference
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.names import API_NAMES, ApiName
 from tpharness.run.judge import CheckState, Outcome, Result
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import CutAt, Scenario
@@ -33,7 +34,7 @@ from tpharness.scenario.records import CutAt, Scenario
 __all__ = ["CHECK_NAMES", "check_moment", "next_input", "play_history"]
 
 NOT_READ_BACK = Kind("history-not-read-back")
-CHECK_NAMES = ("read-back", "interruption-shown", "append-only", *(f"accepted-{name}" for name in PROVIDERS))
+CHECK_NAMES = ("read-back", "interruption-shown", "append-only", *(f"accepted-{name}" for name in API_NAMES))
 
 NEXT_USER = "Go on."
 """What the user sends after each interruption."""
@@ -84,7 +85,7 @@ def check_moment(moment: Moment, history: HistoryDialect) -> dict[str, list[Find
         events = history.replay(document)
         found["interruption-shown"] = interrupt_findings(events, interrupted=history.interruptions(moment.after))
     earlier = None if moment.before is None else history.store(moment.before)
-    for provider in PROVIDERS:
+    for provider in API_NAMES:
         payload = next_input(history, document, provider)
         if payload is None:
             continue
@@ -96,7 +97,7 @@ def check_moment(moment: Moment, history: HistoryDialect) -> dict[str, list[Find
     return found
 
 
-def next_input(history: HistoryDialect, document: Any, provider: Provider) -> Any:
+def next_input(history: HistoryDialect, document: Any, provider: ApiName) -> Any:
     """Return what an API would be sent with the user's next message.
 
     None if the history has a file that the API does not accept in any form, which is not the history's fault.
@@ -122,7 +123,7 @@ def _read_back_findings(document: Any, history: HistoryDialect) -> Iterator[Find
 
 
 def _earlier_input(
-    before: Journal, at_model_call: Journal | None, document: Any, history: HistoryDialect, provider: Provider
+    before: Journal, at_model_call: Journal | None, document: Any, history: HistoryDialect, provider: ApiName
 ) -> Any:
     """Return what the model was sent or said before the cut, in the API's format; `document` is that of `before`."""
     if _is_streaming(before) and at_model_call is not None:
@@ -165,7 +166,7 @@ def _with_text_blocks(payload: Any) -> Any:
     ]
 
 
-def _with_provider(provider: Provider, findings: Iterable[Finding]) -> list[Finding]:
+def _with_provider(provider: ApiName, findings: Iterable[Finding]) -> list[Finding]:
     return [finding.with_place(side=provider) for finding in findings]
 
 

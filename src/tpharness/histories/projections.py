@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.journal import Journal
+from tpharness.model_apis.names import API_NAMES, ApiName
 
 __all__ = [
-    "PROVIDERS",
+    "API_NAMES",
+    "ApiName",
     "CallContent",
     "HistoryDialect",
-    "Provider",
     "ResultContent",
     "RetriesCalls",
     "ShowsInterruptions",
@@ -97,7 +97,7 @@ class HistoryDialect(Protocol):
         """Return the events from which a UI shows the conversation again."""
         ...
 
-    def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> Any:
+    def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return what a model API would be sent, in its own format, with the next user message at the end."""
         ...
 

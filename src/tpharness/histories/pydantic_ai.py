@@ -24,10 +24,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tpharness.acceptance.payloads import payload_of
 from tpharness.histories.langchain import UnsupportedError
-from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
+from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Prompt, Response, Return, UserTurn
+from tpharness.model_apis.payloads import payload_of
 
 __all__ = ["INTERRUPTED_RETURN", "PYDANTIC_AI", "PydanticAiHistory", "with_returns"]
 
@@ -73,7 +73,7 @@ class PydanticAiHistory:
                 events.append({"event": "interruption"})
         return events
 
-    def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> Any:
+    def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return the provider's payload, with the returns that the next run makes."""
         return payload_of(provider, with_returns(document), next_user=next_user)
 

@@ -17,10 +17,10 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 
-from tpharness.acceptance import RULES
 from tpharness.histories.compare import Cell, Comparison
 from tpharness.histories.losses import LOSS_KINDS, LossKind
 from tpharness.histories.phases import Phase
+from tpharness.model_apis.check import RULES
 
 __all__ = ["LEGEND", "WORDS", "Table", "compare_json", "compare_markdown", "comparison_tables", "print_comparison"]
 

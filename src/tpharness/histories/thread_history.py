@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tpharness.acceptance.payloads import payload_of
 from tpharness.dialects.contract import ThreadHeader, make_registry
 from tpharness.dialects.thread import DIALECTS
-from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
+from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal
+from tpharness.model_apis.payloads import payload_of
 from tpharness.protocol.history import model_history
 from tpharness.protocol.types import AgentTurn as ThreadAgentTurn
 from tpharness.protocol.types import Part, ResponseMessage, Thread, ToolCallPart, Turn
@@ -58,7 +58,7 @@ class ThreadHistory:
         """Return one event for each part, in the order of messages, and one for an interruption after its turn."""
         return [event for turn in document["turns"] for event in _turn_events(turn)]
 
-    def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> Any:
+    def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return the provider's payload: a list, for Anthropic and Gemini an object with one."""
         return payload_of(provider, model_history(document).messages, next_user=next_user)
 

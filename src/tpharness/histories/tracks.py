@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.acceptance import RULES
 from tpharness.histories.compare import Judgement, KnownPayloads, judge_moment
 from tpharness.histories.losses import LOSS_KINDS
 from tpharness.histories.moments import every_moment, has_server
 from tpharness.histories.produced import journal_contents
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.report import LEGEND, WORDS
+from tpharness.model_apis.check import RULES
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
 

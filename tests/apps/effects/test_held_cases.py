@@ -16,9 +16,10 @@ from tpharness.apps.cases.case import AppCase
 from tpharness.apps.checks.effects import runs_of_calls
 from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, MountedLedger, RunState, ToolRunSeen
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider import Call, Outcome, Plan
+from tpharness.apps.provider.exchange import Outcome
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
+from tpharness.model_apis.plan import Call, Plan
 from tpharness.run import Outcome as Verdict
 from tpharness.run import Result
 

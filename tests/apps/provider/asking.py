@@ -9,21 +9,25 @@ from typing import Any
 
 import aiohttp
 
-from tpharness.apps.provider import Api, Conversation, Exchange, Plan, Provider
+from tpharness.apps.provider.conversation import Conversation
+from tpharness.apps.provider.exchange import Exchange
+from tpharness.apps.provider.server import Provider
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Plan
 
 MARK = "[tp:m1]"
 SAYS = f"Book a hotel {MARK}"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
-PATHS: dict[Api, str] = {
+PATHS: dict[ApiName, str] = {
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse",
 }
-APIS: tuple[Api, ...] = tuple(PATHS)
+APIS: tuple[ApiName, ...] = tuple(PATHS)
 
 
-def body_of(api: Api, messages: list[Any], **more: Any) -> dict[str, Any]:
+def body_of(api: ApiName, messages: list[Any], **more: Any) -> dict[str, Any]:
     """Return a streaming request with these messages, items or contents, and the tool `book_hotel`."""
     match api:
         case "openai-chat":
@@ -40,7 +44,7 @@ def body_of(api: Api, messages: list[Any], **more: Any) -> dict[str, Any]:
             return {"contents": messages, "tools": [{"functionDeclarations": [{"name": "book_hotel"}]}], **more}
 
 
-def user(api: Api, text: str = SAYS) -> dict[str, Any]:
+def user(api: ApiName, text: str = SAYS) -> dict[str, Any]:
     """Return a message of the user in the shape of an API."""
     return {"role": "user", "parts": [{"text": text}]} if api == "gemini" else {"role": "user", "content": text}
 
@@ -53,16 +57,16 @@ class Asker:
         self.session = session
         self.conversation: Conversation = provider.conversation(MARK)
 
-    def post(self, api: Api, body: Any, path: str | None = None) -> Any:
+    def post(self, api: ApiName, body: Any, path: str | None = None) -> Any:
         """Post a request; to be used as a context manager."""
         return self.session.post(f"{self.provider.base}{path or PATHS[api]}", json=body)
 
-    async def read(self, api: Api, body: Any, path: str | None = None) -> tuple[int, bytes]:
+    async def read(self, api: ApiName, body: Any, path: str | None = None) -> tuple[int, bytes]:
         """Post a request, and return the status and the whole body of its answer."""
         async with self.post(api, body, path) as answer:
             return answer.status, await answer.read()
 
-    async def told(self, api: Api, messages: list[Any], **more: Any) -> Exchange:
+    async def told(self, api: ApiName, messages: list[Any], **more: Any) -> Exchange:
         """Ask with a history, answered by a text, and return the exchange."""
         self.conversation.plans([Plan()])
         await self.read(api, body_of(api, messages, **more))

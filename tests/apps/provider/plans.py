@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from tpharness.apps.provider import Api, Break, Call, Finish, Plan, Text, Thinking, Usage
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking, Usage
 
 PARAMETERS = {
     "type": "object",
@@ -69,7 +70,7 @@ class Read:
     complaints: list[str] = field(default_factory=list)
 
 
-FINISHES: dict[Api, dict[Finish, str]] = {
+FINISHES: dict[ApiName, dict[Finish, str]] = {
     "openai-chat": {
         Finish.STOP: "stop",
         Finish.LENGTH: "length",
@@ -103,7 +104,7 @@ AI_SDK_FINISHES = {
 }
 
 
-def expected(api: Api, plan: Plan) -> Read:
+def expected(api: ApiName, plan: Plan) -> Read:
     """Return what a client of an API reads of a plan that comes to its end."""
     text = thinking = ""
     calls: list[list[Any]] = []

@@ -20,7 +20,7 @@ from google.genai import types as gemini_types
 from pydantic import BaseModel, ValidationError
 from tests.apps.provider.plans import PARAMETERS, Read
 
-from tpharness.apps.provider import Api
+from tpharness.model_apis.names import ApiName
 
 KNOWN_EXTRAS = {
     "reasoning_content",  # of Chat Completions of other servers than OpenAI's
@@ -107,7 +107,7 @@ class Clients:
         self.genai.close()
 
 
-async def read(api: Api, mode: str, clients: Clients, prompt: str) -> Read:
+async def read(api: ApiName, mode: str, clients: Clients, prompt: str) -> Read:
     """Ask once and read the answer: `stream` (raw events), `helper` (the SDK's accumulator) or `whole`."""
     notes = Notes(prompt)
     error = None
@@ -364,7 +364,7 @@ async def _gemini_whole(clients: Clients, notes: Notes) -> None:
     _generated(notes, await clients.gemini.generate_content(**_gemini_request(notes)))
 
 
-READERS: dict[tuple[Api, str], Callable[[Clients, Notes], Any]] = {
+READERS: dict[tuple[ApiName, str], Callable[[Clients, Notes], Any]] = {
     ("openai-chat", "stream"): _chat_stream,
     ("openai-chat", "helper"): _chat_helper,
     ("openai-chat", "whole"): _chat_whole,

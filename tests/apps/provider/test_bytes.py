@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from tests.apps.provider.asking import asking, body_of, events, user
 
-from tpharness.apps.provider import Api, Call, Finish, Plan, Text, Thinking, Usage
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Call, Finish, Plan, Text, Thinking, Usage
 
 PLAN = Plan(
     items=(
@@ -22,7 +23,7 @@ PLAN = Plan(
 )
 
 
-def read(api: Api, plan: Plan = PLAN, path: str | None = None, **more: Any) -> bytes:
+def read(api: ApiName, plan: Plan = PLAN, path: str | None = None, **more: Any) -> bytes:
     """Return the bytes of an answer."""
 
     async def asked() -> bytes:
@@ -283,20 +284,20 @@ def test_gemini_signs_the_end_of_an_answer_that_thinks_and_calls_nothing() -> No
         ("gemini", Finish.ERROR, '"finishReason":"MALFORMED_FUNCTION_CALL"'),
     ],
 )
-def test_every_reason_has_the_word_of_the_api(api: Api, finish: Finish, word: str) -> None:
+def test_every_reason_has_the_word_of_the_api(api: ApiName, finish: Finish, word: str) -> None:
     """The words of R16 are ours; an application reads the API's."""
     data = read(api, Plan(items=(Text(pieces=("Hi",)),), finish=finish)).decode()
     assert word in data
 
 
 @pytest.mark.parametrize("api", ["openai-chat", "openai-responses", "anthropic", "gemini"])
-def test_an_answer_may_be_empty(api: Api) -> None:
+def test_an_answer_may_be_empty(api: ApiName) -> None:
     """A model that says nothing still stops."""
     assert len(events(read(api, Plan()))) >= 1
 
 
 @pytest.mark.parametrize("api", ["openai-chat", "openai-responses", "anthropic", "gemini"])
-def test_half_a_surrogate_is_escaped(api: Api) -> None:
+def test_half_a_surrogate_is_escaped(api: ApiName) -> None:
     """A piece may end in the middle of a character, as UTF-16 counts."""
     data = read(api, Plan(items=(Text(pieces=("\ud83d", "x")),)))
     assert b"\\ud83d" in data

@@ -12,7 +12,8 @@ import pytest
 from tests.apps.provider.environment_clients import APIS, mark_of
 from tests.distribution import Sample
 
-from tpharness.apps.provider import Plan, Provider, Text
+from tpharness.apps.provider.server import Provider
+from tpharness.model_apis.plan import Plan, Text
 
 
 @pytest.mark.sampled

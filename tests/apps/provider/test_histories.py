@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from tests.apps.provider.asking import APIS, SAYS, SCHEMA, Asker, asking, body_of, user
 
-from tpharness.apps.provider import Api, Call, Plan, Text, Told, ToldCall, ToldResult
+from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Call, Plan, Text
 
 ARGS = '{"city":"Paris","nights":2}'
 SIGNED = "skip_thought_signature_validator"
 
 # System prompt, a turn with thinking, text, two calls and their results (one failed), an answer, and the next turn.
-STORY: dict[Api, dict[str, Any]] = {
+STORY: dict[ApiName, dict[str, Any]] = {
     "openai-chat": {
         "messages": [
             {"role": "developer", "content": "Be brief."},
@@ -109,30 +111,30 @@ RESULTS = {"gemini": ('{"output":"booked"}', '{"error":"no city"}')}
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_history_is_the_same_whatever_the_api(api: Api) -> None:
+def test_a_history_is_the_same_whatever_the_api(api: ApiName) -> None:
     """But for the error mark, which OpenAI's do not have, and for what a result of Gemini is: an object."""
     booked, failed = RESULTS.get(api, ("booked", "no city"))
     wanted = (
-        Told(role="system", text="Be brief."),
-        Told(role="user", text="Book two."),
-        Told(
+        HistoryMessage(role="system", text="Be brief."),
+        HistoryMessage(role="user", text="Book two."),
+        HistoryMessage(
             role="assistant",
             text="I try.",
             thinking="Hm.",
             calls=(
-                ToldCall(call_id="c1", name="book_hotel", args={"city": "Paris", "nights": 2}, raw=ARGS),
-                ToldCall(call_id="c2", name="book_hotel", args={}, raw="{}"),
+                HistoryCall(call_id="c1", name="book_hotel", args={"city": "Paris", "nights": 2}, raw=ARGS),
+                HistoryCall(call_id="c2", name="book_hotel", args={}, raw="{}"),
             ),
         ),
-        Told(
+        HistoryMessage(
             role="tool",
             results=(
-                ToldResult(call_id="c1", content=booked),
-                ToldResult(call_id="c2", content=failed, is_error=api in ("anthropic", "gemini")),
+                HistoryResult(call_id="c1", content=booked),
+                HistoryResult(call_id="c2", content=failed, is_error=api in ("anthropic", "gemini")),
             ),
         ),
-        Told(role="assistant", text="One is booked."),
-        Told(role="user", text=SAYS),
+        HistoryMessage(role="assistant", text="One is booked."),
+        HistoryMessage(role="user", text=SAYS),
     )
     story = dict(STORY[api])
     exchange = _told(api, story.pop("messages"), **story)
@@ -141,7 +143,7 @@ def test_a_history_is_the_same_whatever_the_api(api: Api) -> None:
     assert exchange.user_texts == ("Book two.", SAYS)
 
 
-def _told(api: Api, messages: list[Any], **more: Any) -> Any:
+def _told(api: ApiName, messages: list[Any], **more: Any) -> Any:
     async def asked() -> Any:
         async with asking(strict=False) as asker:
             return await asker.told(api, messages, **more)
@@ -150,7 +152,7 @@ def _told(api: Api, messages: list[Any], **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_tools_are_names_and_json_schemas(api: Api) -> None:
+def test_tools_are_names_and_json_schemas(api: ApiName) -> None:
     """Arguments are made from them."""
     exchange = _told(api, [user(api)])
     assert exchange.tools == {"book_hotel": {} if api == "gemini" else SCHEMA}
@@ -169,7 +171,7 @@ def test_arguments_that_are_not_json_stay_text() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"city":"Par'}}
     answers = [{"role": "tool", "tool_call_id": "c1", "content": ""}, user("openai-chat")]
     exchange = _told("openai-chat", [user("openai-chat"), {"role": "assistant", "tool_calls": [call]}, *answers])
-    assert exchange.history[1].calls == (ToldCall(call_id="c1", name="f", args='{"city":"Par', raw='{"city":"Par'),)
+    assert exchange.history[1].calls == (HistoryCall(call_id="c1", name="f", args='{"city":"Par', raw='{"city":"Par'),)
 
 
 def test_the_older_function_fields_are_read_and_answered() -> None:
@@ -233,8 +235,8 @@ def test_text_and_results_of_one_message_are_two() -> None:
     history = [user("anthropic", "a"), {"role": "assistant", "content": [use]}, last]
     told = _told("anthropic", history).history[2:]
     assert told == (
-        Told(role="tool", results=(ToldResult(call_id="c1", content="done"),)),
-        Told(role="user", text=SAYS, files=("image",)),
+        HistoryMessage(role="tool", results=(HistoryResult(call_id="c1", content="done"),)),
+        HistoryMessage(role="user", text=SAYS, files=("image",)),
     )
 
 
@@ -248,11 +250,11 @@ def test_text_and_results_of_one_message_are_two() -> None:
         ("gemini", {"inlineData": {"mimeType": "image/png", "data": ""}}, "image"),
     ],
 )
-def test_files_are_named_by_their_kind(api: Api, part: dict[str, Any], kind: str) -> None:
+def test_files_are_named_by_their_kind(api: ApiName, part: dict[str, Any], kind: str) -> None:
     """A check may want to know that something was there."""
     text = {"text": SAYS} if api == "gemini" else {"type": "text", "text": SAYS}
     message = {"role": "user", "parts" if api == "gemini" else "content": [text, part]}
-    assert _told(api, [message]).history == (Told(role="user", text=SAYS, files=(kind,)),)
+    assert _told(api, [message]).history == (HistoryMessage(role="user", text=SAYS, files=(kind,)),)
 
 
 def test_items_of_two_responses_are_two_messages() -> None:
@@ -260,7 +262,7 @@ def test_items_of_two_responses_are_two_messages() -> None:
 
     async def asked() -> None:
         async with asking() as asker:
-            api: Api = "openai-responses"
+            api: ApiName = "openai-responses"
             items: list[Any] = [user(api)]
             for text in ("One", "Two"):
                 asker.conversation.plans([Plan(items=(Text(pieces=(text,)),))])
@@ -277,7 +279,7 @@ def test_items_of_two_responses_are_two_messages() -> None:
     asyncio.run(asked())
 
 
-async def _last(asker: Asker, items: list[Any]) -> tuple[Told, ...]:
+async def _last(asker: Asker, items: list[Any]) -> tuple[HistoryMessage, ...]:
     asker.conversation.plans([Plan()])
     await asker.read("openai-responses", body_of("openai-responses", items))
     return asker.conversation.exchanges[-1].history
@@ -289,6 +291,6 @@ def test_a_string_as_input_is_a_message_of_the_user() -> None:
     async def asked() -> None:
         async with asking() as asker:
             await asker.read("openai-responses", {"model": "gpt-5", "input": SAYS})
-            assert asker.conversation.exchanges[0].history == (Told(role="user", text=SAYS),)
+            assert asker.conversation.exchanges[0].history == (HistoryMessage(role="user", text=SAYS),)
 
     asyncio.run(asked())

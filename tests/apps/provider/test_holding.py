@@ -11,8 +11,10 @@ import aiohttp
 import pytest
 from tests.apps.provider.asking import APIS, Asker, asking, body_of, events, user
 
-from tpharness.apps.provider import Api, Break, Call, Exchange, Outcome, Plan, Text, Thinking, WaitError
+from tpharness.apps.provider.exchange import Exchange, Outcome, WaitError
 from tpharness.errors import TargetError, UsageError
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Break, Call, Plan, Text, Thinking
 
 PIECES = ("One ", "two ", "three ", "four")
 ANSWER = (Text(pieces=PIECES),)
@@ -28,7 +30,7 @@ def run(asked: Any, **options: Any) -> None:
     asyncio.run(limited())
 
 
-async def started(asker: Asker, api: Api, plan: Plan) -> tuple[asyncio.Task[tuple[int, bytes]], Exchange]:
+async def started(asker: Asker, api: ApiName, plan: Plan) -> tuple[asyncio.Task[tuple[int, bytes]], Exchange]:
     """Ask in the background, and return the task with the exchange."""
     asker.conversation.plans([plan])
     task = asyncio.create_task(asker.read(api, body_of(api, [user(api)])))
@@ -37,7 +39,7 @@ async def started(asker: Asker, api: Api, plan: Plan) -> tuple[asyncio.Task[tupl
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("place", range(5))
-def test_a_held_answer_has_written_its_pieces_and_goes_on_when_released(api: Api, place: int) -> None:
+def test_a_held_answer_has_written_its_pieces_and_goes_on_when_released(api: ApiName, place: int) -> None:
     """What was written has left us: it can be read while the answer waits."""
 
     async def asked(asker: Asker) -> None:
@@ -84,7 +86,7 @@ def test_an_answer_may_hold_again_where_it_is_released_to() -> None:
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("place", [0, 2, 4])
-def test_an_application_that_leaves_is_noticed_at_once(api: Api, place: int) -> None:
+def test_an_application_that_leaves_is_noticed_at_once(api: ApiName, place: int) -> None:
     """While the answer holds, nothing is written that would show it."""
 
     async def asked(asker: Asker) -> None:
@@ -143,7 +145,7 @@ def test_an_application_that_leaves_between_two_pieces_is_not_reported_as_an_err
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_stalled_answer_is_silent_until_it_is_released(api: Api) -> None:
+def test_a_stalled_answer_is_silent_until_it_is_released(api: ApiName) -> None:
     """Then it ends without the API's last events."""
 
     async def asked(asker: Asker) -> None:
@@ -167,7 +169,7 @@ def test_a_stalled_answer_is_silent_until_it_is_released(api: Api) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("place", range(5))
-def test_a_reset_comes_after_everything_that_was_written(api: Api, place: int) -> None:
+def test_a_reset_comes_after_everything_that_was_written(api: ApiName, place: int) -> None:
     """A client that reads gets every byte, and then an error of its connection."""
 
     async def asked(asker: Asker) -> None:
@@ -229,7 +231,7 @@ LAST = {
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("place", range(5))
-def test_an_end_is_an_ordinary_end_of_the_body_without_the_last_events(api: Api, place: int) -> None:
+def test_an_end_is_an_ordinary_end_of_the_body_without_the_last_events(api: ApiName, place: int) -> None:
     """As a proxy leaves a stream that it gives up; every event that is there is whole."""
 
     async def asked(asker: Asker) -> None:
@@ -244,7 +246,7 @@ def test_an_end_is_an_ordinary_end_of_the_body_without_the_last_events(api: Api,
     run(asked)
 
 
-ERRORS: dict[Api, tuple[str, Any]] = {
+ERRORS: dict[ApiName, tuple[str, Any]] = {
     "openai-chat": ("", {"error": {"message": "no", "type": "server_error", "param": None, "code": None}}),
     "anthropic": ("error", {"type": "error", "error": {"type": "api_error", "message": "no"}}),
     "gemini": ("", {"error": {"code": 503, "message": "no", "status": "UNAVAILABLE"}}),
@@ -253,7 +255,7 @@ ERRORS: dict[Api, tuple[str, Any]] = {
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("place", [0, 2, 4])
-def test_an_error_in_the_stream_is_the_api_s_last_event(api: Api, place: int) -> None:
+def test_an_error_in_the_stream_is_the_api_s_last_event(api: ApiName, place: int) -> None:
     """Responses tell it twice, as `error` and as `response.failed`."""
 
     async def asked(asker: Asker) -> None:
@@ -271,7 +273,7 @@ def test_an_error_in_the_stream_is_the_api_s_last_event(api: Api, place: int) ->
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_status_may_be_slow(api: Api) -> None:
+def test_a_status_may_be_slow(api: ApiName) -> None:
     """Nothing comes before it, not even headers."""
 
     async def asked(asker: Asker) -> None:

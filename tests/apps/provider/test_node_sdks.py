@@ -15,11 +15,14 @@ from typing import Any
 import pytest
 from tests.apps.provider.plans import AI_SDK_FINISHES, THOUGHT, WHOLE, Read, as_object, broken, expected
 
-from tpharness.apps.provider import Api, Break, Call, Exchange, Outcome, Plan, Provider, Text
+from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.server import Provider
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Break, Call, Plan, Text
 from tpharness.targets.node_packages import node_program
 
 FOLDER = Path(__file__).with_name("sdk_readers")
-READERS: list[tuple[str, Api, str]] = [
+READERS: list[tuple[str, ApiName, str]] = [
     ("openai", "openai-chat", "stream"),
     ("openai", "openai-chat", "helper"),
     ("openai", "openai-chat", "whole"),
@@ -90,7 +93,7 @@ async def _played(
     return Read(**json.loads(line)), conversation.exchanges
 
 
-def play_one(play: Play, client: str, api: Api, mode: str, plan: Plan) -> tuple[Read, Exchange]:
+def play_one(play: Play, client: str, api: ApiName, mode: str, plan: Plan) -> tuple[Read, Exchange]:
     """Play one plan, and return what was read and the one request."""
     found, exchanges = play({"client": client, "api": api, "mode": mode}, [plan])
     (exchange,) = exchanges
@@ -154,7 +157,7 @@ def test_an_error_status_is_an_error_with_its_text(play: Play) -> None:
 
 
 ENCRYPTED = {"openai": {"store": False, "include": ["reasoning.encrypted_content"]}}
-TURNS: list[tuple[str, Api, Any]] = [
+TURNS: list[tuple[str, ApiName, Any]] = [
     ("chat", "openai-chat", {}),
     ("stored items", "openai-responses", {}),
     ("encrypted reasoning", "openai-responses", ENCRYPTED),
@@ -164,7 +167,7 @@ TURNS: list[tuple[str, Api, Any]] = [
 
 
 @pytest.mark.parametrize(("what", "api", "options"), TURNS, ids=[row[0] for row in TURNS])
-def test_a_turn_with_tools_is_never_refused(play: Play, what: str, api: Api, options: Any) -> None:
+def test_a_turn_with_tools_is_never_refused(play: Play, what: str, api: ApiName, options: Any) -> None:
     """What the AI SDK sends back of our answers is what we gave: thinking, signatures, items, calls and results."""
     asks = WHOLE["thinking, text and three calls"]
     again = Plan(items=(THOUGHT, Call(call_id="call_more", name="book_hotel", pieces=('{"city":"Oslo"}',))))

@@ -12,7 +12,9 @@ import pytest
 from tests.apps.provider.asking import APIS, SAYS, Asker, asking, body_of, user
 from tests.distribution import Sample
 
-from tpharness.apps.provider import Api, Break, Call, Outcome, Plan, Text, Thinking
+from tpharness.apps.provider.exchange import Outcome
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Break, Call, Plan, Text, Thinking
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "book_hotel", "arguments": "{}"}}
 ITEM = {"type": "function_call", "call_id": "c1", "name": "book_hotel", "arguments": "{}"}
@@ -21,7 +23,7 @@ RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
 PART = {"functionCall": {"name": "book_hotel", "args": {}}, "thoughtSignature": "skip_thought_signature_validator"}
 
 # API, history, and the whole error object as issue threads quote it from the real server.
-REFUSED: list[tuple[Api, list[Any], Any]] = [
+REFUSED: list[tuple[ApiName, list[Any], Any]] = [
     (
         "openai-chat",
         [
@@ -158,7 +160,7 @@ REFUSED: list[tuple[Api, list[Any], Any]] = [
 
 
 @pytest.mark.parametrize(("api", "messages", "wanted"), REFUSED, ids=[f"{r[0]} {n}" for n, r in enumerate(REFUSED)])
-def test_a_history_is_refused_in_the_api_s_words(api: Api, messages: list[Any], wanted: Any) -> None:
+def test_a_history_is_refused_in_the_api_s_words(api: ApiName, messages: list[Any], wanted: Any) -> None:
     """Status and body, whether a stream was asked for or not; the plan stays for the next request."""
 
     async def asked() -> None:
@@ -178,7 +180,7 @@ def test_a_history_is_refused_in_the_api_s_words(api: Api, messages: list[Any], 
 
 
 @pytest.mark.parametrize(("api", "messages", "wanted"), REFUSED, ids=[f"{r[0]} {n}" for n, r in enumerate(REFUSED)])
-def test_without_strict_it_is_answered_and_noted(api: Api, messages: list[Any], wanted: Any) -> None:
+def test_without_strict_it_is_answered_and_noted(api: ApiName, messages: list[Any], wanted: Any) -> None:
     """A run may want to see what happens after."""
 
     async def asked() -> None:
@@ -193,7 +195,7 @@ def test_without_strict_it_is_answered_and_noted(api: Api, messages: list[Any], 
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_body_that_is_not_json_is_an_error_object(api: Api) -> None:
+def test_a_body_that_is_not_json_is_an_error_object(api: ApiName) -> None:
     """Never a traceback."""
 
     async def asked() -> None:
@@ -228,7 +230,7 @@ ODD: list[Any] = [
 @pytest.mark.sampled
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "lenient"])
-def test_a_request_of_any_shape_gets_an_answer_of_the_api(api: Api, strict: bool, sample: Sample[Any]) -> None:
+def test_a_request_of_any_shape_gets_an_answer_of_the_api(api: ApiName, strict: bool, sample: Sample[Any]) -> None:
     """An error object or an answer, whatever stands where a list is expected; never a 500."""
     keys = ("messages", "input", "contents", "tools", "system", "instructions", "tool_choice")
 
@@ -299,7 +301,7 @@ def test_items_are_found_by_their_ids_if_they_are_stored(store: bool) -> None:
         async with asking() as asker:
             call = Call(call_id="c1", name="book_hotel", pieces=("{}",))
             asker.conversation.plans([Plan(items=(Thinking(pieces=("Hm.",)), call))])
-            api: Api = "openai-responses"
+            api: ApiName = "openai-responses"
             _, data = await asker.read(api, body_of(api, [user(api)], store=store))
             done = json.loads(re.findall(rb"data: (\{\"type\":\"response.completed\".*\})", data)[0])["response"]
             references = [{"type": "item_reference", "id": item["id"]} for item in done["output"]]
@@ -334,7 +336,7 @@ def test_an_item_is_taken_by_its_id_only_after_the_reasoning_that_it_was_made_wi
 
     async def asked() -> None:
         async with asking() as asker:
-            api: Api = "openai-responses"
+            api: ApiName = "openai-responses"
             call = Call(call_id="c1", name="book_hotel", pieces=("{}",))
             asker.conversation.plans(
                 [Plan(items=(Thinking(pieces=("Hm.",)), call)), Plan(items=(Text(pieces=("Hi",)),))]
@@ -371,7 +373,7 @@ def test_items_of_a_response_that_broke_off_are_kept_only_on_demand(keeps: bool,
         async with asking(keeps_unfinished=keeps) as asker:
             items = (Text(pieces=("One.",)), Text(pieces=("Two",)))
             asker.conversation.plans([Plan(items=items, breaks=Break.END, break_at=2)])
-            api: Api = "openai-responses"
+            api: ApiName = "openai-responses"
             _, data = await asker.read(api, body_of(api, [user(api)]))
             done = re.findall(rb'"id":"(msg_\w+)"', data)
             reference = {"type": "item_reference", "id": done[0].decode()}
@@ -389,7 +391,7 @@ def test_encrypted_reasoning_is_taken_only_as_the_finished_item_gave_it() -> Non
 
     async def asked() -> None:
         async with asking() as asker:
-            api: Api = "openai-responses"
+            api: ApiName = "openai-responses"
             more = {"store": False, "include": ["reasoning.encrypted_content"]}
             asker.conversation.plans([Plan(items=(Thinking(pieces=("Hm.",)), Text(pieces=("Hi",))))])
             _, data = await asker.read(api, body_of(api, [user(api)], **more))

@@ -14,19 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.apps.provider.plans import WHOLE, Read, as_object, broken, expected
 
-from tpharness.apps.provider import (
-    Api,
-    Break,
-    Call,
-    Exchange,
-    Finish,
-    Item,
-    Outcome,
-    Plan,
-    Provider,
-    Text,
-    Thinking,
-)
+from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.server import Provider
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Break, Call, Finish, Item, Plan, Text, Thinking
 
 if TYPE_CHECKING:
     from tests.apps.provider.python_readers import Clients
@@ -37,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWar
 # OpenAI's accumulator raises for an end that is not an ordinary one, when it is asked for the whole.
 RAISED = {Finish.LENGTH: "LengthFinishReasonError", Finish.CONTENT_FILTER: "ContentFilterFinishReasonError"}
 
-MODES: dict[Api, tuple[str, ...]] = {
+MODES: dict[ApiName, tuple[str, ...]] = {
     "openai-chat": ("stream", "helper", "whole"),
     "openai-responses": ("stream", "helper", "whole"),
     "anthropic": ("stream", "helper", "whole"),
@@ -45,7 +36,7 @@ MODES: dict[Api, tuple[str, ...]] = {
 }
 """How each SDK is asked; the SDKs take seconds to import, which whoever collects the tests does not wait for."""
 
-Play = Callable[[Api, str, Plan], tuple[Read, Exchange]]
+Play = Callable[[ApiName, str, Plan], tuple[Read, Exchange]]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +47,7 @@ def play() -> Iterator[Play]:
         clients = runner.run(_clients(provider.base))
         marks = (f"[tp:{number:03}]" for number in count())
 
-        def played(api: Api, mode: str, plan: Plan) -> tuple[Read, Exchange]:
+        def played(api: ApiName, mode: str, plan: Plan) -> tuple[Read, Exchange]:
             return runner.run(_played(provider, clients, next(marks), (api, mode), plan))
 
         yield played
@@ -71,7 +62,7 @@ async def _clients(base: str) -> Clients:
 
 
 async def _played(
-    provider: Provider, clients: Clients, mark: str, how: tuple[Api, str], plan: Plan
+    provider: Provider, clients: Clients, mark: str, how: tuple[ApiName, str], plan: Plan
 ) -> tuple[Read, Exchange]:
     from tests.apps.provider.python_readers import read  # see MODES
 
@@ -93,11 +84,11 @@ def test_every_reader_is_tried() -> None:
     assert list(READERS) == [(api, mode) for api, modes in MODES.items() for mode in modes]
 
 
-ASKED: list[tuple[Api, str]] = [(api, mode) for api, modes in MODES.items() for mode in modes]
+ASKED: list[tuple[ApiName, str]] = [(api, mode) for api, modes in MODES.items() for mode in modes]
 
 
 @pytest.mark.parametrize(("api", "mode"), ASKED, ids=[" ".join(row) for row in ASKED])
-def test_a_whole_answer_is_read_as_it_was_planned(play: Play, api: Api, mode: str) -> None:
+def test_a_whole_answer_is_read_as_it_was_planned(play: Play, api: ApiName, mode: str) -> None:
     """Texts, thinking, calls, reason and usage; every event as the SDK's types want it."""
     for name, plan in WHOLE.items():
         found, exchange = play(api, mode, plan)
@@ -114,7 +105,7 @@ def test_a_whole_answer_is_read_as_it_was_planned(play: Play, api: Api, mode: st
 
 @pytest.mark.parametrize("api", MODES)
 @pytest.mark.parametrize("breaks", [Break.RESET, Break.END, Break.ERROR])
-def test_a_failing_stream_is_read_as_far_as_it_was_written(play: Play, api: Api, breaks: Break) -> None:
+def test_a_failing_stream_is_read_as_far_as_it_was_written(play: Play, api: ApiName, breaks: Break) -> None:
     """Up to the piece, and with an error where the stream has one: an end without the last events is silent."""
     for at in (0, 1, 4, 7, 9):
         plan = broken(WHOLE["thinking, text and three calls"], breaks, at)
@@ -132,7 +123,7 @@ def test_a_failing_stream_is_read_as_far_as_it_was_written(play: Play, api: Api,
 
 @pytest.mark.parametrize("api", MODES)
 @pytest.mark.parametrize("mode", ["stream", "whole"])
-def test_an_error_status_is_the_sdk_s_own_error(play: Play, api: Api, mode: str) -> None:
+def test_an_error_status_is_the_sdk_s_own_error(play: Play, api: ApiName, mode: str) -> None:
     """The SDKs choose their exception by the status and find the text in the body."""
     for status in (400, 401, 404, 429, 500, 503):
         plan = Plan(breaks=Break.STATUS, status=status, error_text="planned failure")
@@ -166,7 +157,7 @@ def items(draw: st.DrawFn) -> tuple[Item, ...]:
 @given(said=items(), cut=st.integers(0, 30), breaks=st.sampled_from([None, Break.END, Break.RESET, Break.ERROR]))
 @settings(max_examples=30)
 def test_any_plan_is_read_as_far_as_it_was_written(
-    play: Play, api: Api, said: tuple[Item, ...], cut: int, breaks: Break | None
+    play: Play, api: ApiName, said: tuple[Item, ...], cut: int, breaks: Break | None
 ) -> None:
     """Whole, or up to any of its pieces."""
     whole = Plan(items=said)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.apps.provider.plans import HELLO, PARIS, ROME, THOUGHT
 
-from tpharness.apps.provider import Api, Plan, Provider, Text
+from tpharness.apps.provider.server import Provider
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Plan, Text
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
 MARK = "[tp:turn]"
-TURNS: list[tuple[str, Api]] = [
+TURNS: list[tuple[str, ApiName]] = [
     ("Chat Completions", "openai-chat"),
     ("Responses", "openai-responses"),
     ("Responses, not stored", "openai-responses"),
@@ -57,7 +59,7 @@ async def _stream(_: object, events: AsyncIterable[object]) -> None:
 
 
 @pytest.mark.parametrize(("name", "api"), TURNS, ids=[name for name, _ in TURNS])
-def test_two_turns_with_tools_are_never_refused(name: str, api: Api) -> None:
+def test_two_turns_with_tools_are_never_refused(name: str, api: ApiName) -> None:
     """Thinking, text and two calls, then the answer, then another turn on the same history."""
     from pydantic_ai import Agent
     from tests.apps.provider.python_readers import Clients

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from tests.apps.provider.asking import MARK, SAYS, Asker, asking, body_of, user
 
-from tpharness.apps.provider import Api, Break, Call, Outcome, Plan, Provider, Text
+from tpharness.apps.provider.exchange import Outcome
 from tpharness.apps.provider.plain import PLAIN_TEXT, smallest
+from tpharness.apps.provider.server import Provider
 from tpharness.errors import UsageError
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Break, Call, Plan, Text
 
-CHAT: Api = "openai-chat"
+CHAT: ApiName = "openai-chat"
 TITLE = "Write a short title for this conversation."
 
 
@@ -235,7 +238,7 @@ def test_a_turn_that_speaks_of_titles_is_a_turn_if_it_has_tools() -> None:
     run(asked)
 
 
-SHAPED: list[tuple[Api, dict[str, Any], Any]] = [
+SHAPED: list[tuple[ApiName, dict[str, Any], Any]] = [
     (
         "openai-chat",
         {"response_format": {"type": "json_schema", "json_schema": {"name": "t", "schema": {"$ref": "#/$defs/T"}}}},
@@ -263,7 +266,7 @@ SHAPED: list[tuple[Api, dict[str, Any], Any]] = [
 
 
 @pytest.mark.parametrize(("api", "more", "read"), SHAPED, ids=[row[0] for row in SHAPED])
-def test_a_plain_answer_has_the_form_that_was_asked_for(api: Api, more: dict[str, Any], read: Any) -> None:
+def test_a_plain_answer_has_the_form_that_was_asked_for(api: ApiName, more: dict[str, Any], read: Any) -> None:
     """A title that has to be JSON would else break the application that we judge."""
     schema = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
     text = json.dumps(more).replace('{"$ref": "#/$defs/T"}', json.dumps(schema))
@@ -308,7 +311,7 @@ def test_a_small_value_fits_its_schema(schema: Any, value: Any) -> None:
 
 # -------------------------------------------------------------------------------------------------- paths and models
 
-SERVED: list[tuple[str, Api]] = [
+SERVED: list[tuple[str, ApiName]] = [
     *((f"{prefix}/chat/completions", "openai-chat") for prefix in ("", "/v1", "/openai/v1", "/v1/", "//v1")),
     *((f"{prefix}/responses", "openai-responses") for prefix in ("", "/v1", "/api/v1")),
     *((f"{prefix}/messages", "anthropic") for prefix in ("", "/v1", "/anthropic/v1")),
@@ -318,7 +321,7 @@ SERVED: list[tuple[str, Api]] = [
 
 
 @pytest.mark.parametrize(("path", "api"), SERVED)
-def test_clients_differ_in_what_stands_before_the_path(path: str, api: Api) -> None:
+def test_clients_differ_in_what_stands_before_the_path(path: str, api: ApiName) -> None:
     """With a version, without one, and with a slash at the end."""
 
     async def asked(asker: Asker) -> None:

@@ -18,11 +18,11 @@ from tpharness.apps.cases.case import AppCase, Tool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.client import Fetched
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider import Call, Plan, Text
-from tpharness.apps.provider import Outcome as Answered
+from tpharness.apps.provider.exchange import Outcome as Answered
 from tpharness.apps.thread.document import find_thread
 from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
 from tpharness.findings import Level
+from tpharness.model_apis.plan import Call, Plan, Text
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.resources import conformance_dir

@@ -25,12 +25,12 @@ from tests.histories.langchain.drawn_messages import BLOCK_MESSAGES, MESSAGES
 from tests.histories.langchain.folding import history
 from tests.histories.langchain.states import SELECTED, states_of
 
-from tpharness.acceptance.check import check_payload
 from tpharness.errors import InputError, UsageError
 from tpharness.histories.langchain import LANGCHAIN
 from tpharness.histories.langchain import real as real_module
 from tpharness.histories.langchain.real import from_messages, to_messages
 from tpharness.histories.langchain.reducer import INTERRUPTED_CALL
+from tpharness.model_apis.check import check_payload
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import SelectedScenario
 

@@ -24,7 +24,7 @@ from tests.histories.message_parts.build import (
 )
 
 from tpharness.histories.message_parts import MESSAGE_PARTS, MessageParts
-from tpharness.histories.projections import PROVIDERS, HistoryDialect, Provider
+from tpharness.histories.projections import API_NAMES, ApiName, HistoryDialect
 
 PLAN, CURRENT = MESSAGE_PARTS["message-parts/plan"], MESSAGE_PARTS["message-parts/current"]
 SAME = MessageParts(variant="current", model=MODEL)
@@ -193,7 +193,7 @@ def test_a_signed_thought_to_the_same_model() -> None:
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]},
     ]
     assert gemini(SAME, history)[1]["parts"] == [{"text": "hmm", "thought": True}, {"text": "x"}]
-    for provider in PROVIDERS:  # nobody is asked for: the one that had the thought
+    for provider in API_NAMES:  # nobody is asked for: the one that had the thought
         assert CURRENT.model_input(history, provider) == SAME.model_input(history, provider)
 
 
@@ -278,7 +278,7 @@ def test_developer_messages_hang_on_what_came_before() -> None:
         {"role": "tool", "content": "before tool\n\none\nafter tool\nafter answer\n", "tool_call_id": "c1"},
         {"role": "assistant", "content": "done"},
     ]
-    for provider in PROVIDERS:
+    for provider in API_NAMES:
         sent = str(CURRENT.model_input(history, provider))
         assert "first" not in sent
         assert all(word in sent for word in ("after user", "before tool", "after tool", "after answer"))
@@ -301,7 +301,7 @@ def test_only_the_parts_of_a_developer_message_are_sent() -> None:
     """The plan: "UI-only fields are never sent to providers"."""
     line = developer("note")
     history = [user("q"), {**line, "data": {**line["data"], "ui_extra": {"secret": "s"}}}]
-    for provider in PROVIDERS:
+    for provider in API_NAMES:
         assert "secret" not in str(PLAN.model_input(history, provider))
 
 
@@ -421,8 +421,8 @@ def test_images_of_results() -> None:
     assert gemini(CURRENT, history)[3]["parts"][1] == {"inlineData": {"mimeType": "image/png", "data": "AQI="}}
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_next_user_message_comes_last(provider: Provider) -> None:
+@pytest.mark.parametrize("provider", API_NAMES)
+def test_the_next_user_message_comes_last(provider: ApiName) -> None:
     """The contract of `projections`; without one the history alone is sent."""
     with_it = CURRENT.model_input(WEATHER, provider, next_user="go")
     without = CURRENT.model_input(WEATHER, provider)

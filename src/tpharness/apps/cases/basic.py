@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
-from tpharness.apps.provider import Break, Call, Plan, Text
+from tpharness.model_apis.plan import Break, Call, Plan, Text
 
 __all__ = [
     "ANSWER",

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, next_turn
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
-from tpharness.apps.provider import Plan, Text
+from tpharness.model_apis.plan import Plan, Text
 
 __all__ = ["branch_cases"]
 

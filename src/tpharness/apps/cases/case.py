@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from tpharness.apps.effects import ToolAnswer
-from tpharness.apps.provider import Plan
+from tpharness.model_apis.plan import Plan
 
 __all__ = ["TOGETHER", "AppCase", "Approves", "Cut", "CutBy", "Need", "Tool", "Turn"]
 

@@ -16,7 +16,7 @@ from typing import Any
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import arguments_text, next_turn
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
-from tpharness.apps.provider import Break, Call, Finish, Plan, Text, Thinking
+from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking
 from tpharness.scenario import AgentRun, Interrupt, Scenario, UserInput
 
 __all__ = ["scenario_case"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import arguments_text, next_turn
 from tpharness.apps.cases.case import AppCase, Need, Tool, Turn
-from tpharness.apps.provider import Call, Plan, Text
+from tpharness.model_apis.plan import Call, Plan, Text
 
 __all__ = ["long_cases"]
 

@@ -13,7 +13,7 @@ from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, arguments_text
 from tpharness.apps.cases.branches import branch_cases
 from tpharness.apps.cases.case import AppCase, Approves, Cut, CutBy, Need, Tool, Turn
 from tpharness.apps.cases.long_chats import long_cases
-from tpharness.apps.provider import Break, Call, Finish, Plan, Text, Thinking
+from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking
 
 __all__ = ["own_cases", "two_plans"]
 

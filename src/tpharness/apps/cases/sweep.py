@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tpharness.apps.cases.basic import ASK, next_turn, run_plans
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
-from tpharness.apps.provider import Break, Plan
+from tpharness.model_apis.plan import Break, Plan
 
 __all__ = ["sweep_cases"]
 

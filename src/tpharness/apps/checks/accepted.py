@@ -1,4 +1,4 @@
-"""accepted: the API that the application uses takes every request, by the rules of `tpharness.acceptance`.
+"""accepted: the API that the application uses takes every request, by the rules of `tpharness.model_apis`.
 
 The findings are those of the rules, under their own codes, so that a baseline can name the rule.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tpharness.acceptance import RULES
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.evidence import AppEvidence
 from tpharness.findings import Finding, Level
+from tpharness.model_apis.check import RULES
 
 __all__ = ["CHECK"]
 

@@ -17,7 +17,7 @@ from tpharness.apps.checks.effects import runs_of_calls
 from tpharness.apps.checks.truth import is_part_of, normal
 from tpharness.apps.effects import RunState
 from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_outputs, shown_text
-from tpharness.apps.provider import Outcome
+from tpharness.apps.provider.exchange import Outcome
 from tpharness.findings import Finding, Kind
 from tpharness.printable import counted
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.evidence import AppEvidence, Asked
-from tpharness.apps.provider import Outcome
+from tpharness.apps.provider.exchange import Outcome
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]

@@ -17,8 +17,9 @@ from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import args_of, is_part_of, normal, same_result
 from tpharness.apps.effects import reference_of
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_outputs, shown_text
-from tpharness.apps.provider import Call, ToldResult
 from tpharness.findings import Finding, Kind
+from tpharness.model_apis.messages import HistoryResult
+from tpharness.model_apis.plan import Call
 
 __all__ = ["CHECK", "complete_cycles", "misplaced_results"]
 
@@ -54,7 +55,7 @@ def complete_cycles(turn: TurnSeen) -> list[tuple[Call, str]]:
     return found
 
 
-def misplaced_results(before: Asked, after: Asked) -> list[tuple[ToldResult, str]]:
+def misplaced_results(before: Asked, after: Asked) -> list[tuple[HistoryResult, str]]:
     """Return the results that were another call's in the request before, each with what its own call had there.
 
     The other call has to have lost it: a sentence that takes the place of several old results is not one of these.
@@ -65,7 +66,7 @@ def misplaced_results(before: Asked, after: Asked) -> list[tuple[ToldResult, str
     return [(one, was[one.call_id]) for one in changed if normal(one.content) in taken]
 
 
-def _shown_for_others(turn: TurnSeen, asked: Asked) -> Iterator[tuple[ToldResult, Any]]:
+def _shown_for_others(turn: TurnSeen, asked: Asked) -> Iterator[tuple[HistoryResult, Any]]:
     """Yield the results that the user saw as another call's, each with what the user saw as that of its own call."""
     shown = shown_outputs(turn.screen)
     for told in asked.told_results():
@@ -75,7 +76,7 @@ def _shown_for_others(turn: TurnSeen, asked: Asked) -> Iterator[tuple[ToldResult
             yield told, shown[told.call_id]
 
 
-def _run_for_others(evidence: AppEvidence, asked: Asked) -> Iterator[tuple[ToldResult, Any]]:
+def _run_for_others(evidence: AppEvidence, asked: Asked) -> Iterator[tuple[HistoryResult, Any]]:
     """Yield the results that name a run of the ledger with the arguments of another call, each with its own call's."""
     calls = [call for _, one in evidence.asked for call in one.called if args_of(call) is not None]
     for told in asked.told_results():

@@ -17,8 +17,8 @@ from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import args_of
 from tpharness.apps.effects import ToolRunSeen
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls
-from tpharness.apps.provider import Call
 from tpharness.findings import Finding, Kind
+from tpharness.model_apis.plan import Call
 from tpharness.printable import counted
 
 __all__ = ["CHECK", "returned_calls"]

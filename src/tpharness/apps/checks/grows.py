@@ -14,7 +14,7 @@ from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import misplaced_results
 from tpharness.apps.checks.truth import normal
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider import Outcome
+from tpharness.apps.provider.exchange import Outcome
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.truth import args_of, calls_made, told_twice, unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider import Call, ToldCall
 from tpharness.findings import Finding, Kind, Place
+from tpharness.model_apis.messages import HistoryCall
+from tpharness.model_apis.plan import Call
 
 __all__ = ["CHECK"]
 
@@ -52,7 +53,7 @@ def _wrong_texts(told: list[str], said: list[str], place: Place) -> Iterator[Fin
         yield DOUBLED.at(place, got=told, expected=f"once: {doubled}")
 
 
-def _wrong_call(told: ToldCall, made: Call | None, earlier: list[Asked], place: Place) -> Iterator[Finding]:
+def _wrong_call(told: HistoryCall, made: Call | None, earlier: list[Asked], place: Place) -> Iterator[Finding]:
     """Yield a call that the model has not made, has made once and is told again, or has made otherwise."""
     got = f"{told.name}({told.raw})"
     if made is None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.client import End
 from tpharness.apps.evidence import AppEvidence, TurnSeen
-from tpharness.apps.provider import Outcome
+from tpharness.apps.provider.exchange import Outcome
 from tpharness.findings import Finding, Kind, Level
 from tpharness.printable import counted
 

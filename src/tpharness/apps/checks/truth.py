@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tpharness.apps.evidence import Asked
-from tpharness.apps.provider import Call, ToldCall
 from tpharness.facts import join_surrogates
+from tpharness.model_apis.messages import HistoryCall
+from tpharness.model_apis.plan import Call
 
 __all__ = ["args_of", "calls_made", "is_part_of", "normal", "same_output", "same_result", "told_twice", "unsaid"]
 
@@ -104,7 +105,7 @@ def _alike(told: Any, shown: Any) -> bool:
     return bool(told == shown)
 
 
-def calls_made(told: Sequence[ToldCall], requests: Iterable[Asked]) -> list[Call | None]:
+def calls_made(told: Sequence[HistoryCall], requests: Iterable[Asked]) -> list[Call | None]:
     """Return for each told call the call of the model that it is, None for one that is told again or was never made.
 
     It is found by its id; where the model gave no such id, by the name of its tool, and best by its arguments too.

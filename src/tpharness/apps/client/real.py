@@ -21,7 +21,6 @@ from typing import Any, Self
 import aiohttp
 from aiohttp import web
 
-from tpharness.acceptance.append_only import first_differing_value
 from tpharness.apps.client.buttons import Buttons
 from tpharness.apps.client.message import MessageFold
 from tpharness.apps.client.profile import Chat, Profile, Trigger, make_body, make_translator
@@ -32,6 +31,7 @@ from tpharness.apps.client.routes import Addresses, Fetched, fetch
 from tpharness.apps.client.use_chat import UseChat, answers_to, generate_id, waits_for_approval
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
+from tpharness.model_apis.append_only import first_differing_value
 
 __all__ = ["RealClient", "RealClients"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
-from tpharness.apps.provider.dialect import Answer, Dialect, Refusal
 from tpharness.apps.provider.exchange import Exchange, Outcome
-from tpharness.apps.provider.plan import Break, Finish, Plan
+from tpharness.model_apis.plan import Break, Finish, Plan
+from tpharness.model_apis.server import Answer, ApiServer, Refusal
 from tpharness.output import json_bytes
 from tpharness.targets.connection import delivered, reset
 
@@ -29,7 +29,7 @@ def json_response(value: Any, status: int = 200, request_id: str = "") -> web.Re
 class Answering:
     """One answer on its way to the application."""
 
-    def __init__(self, http: web.Request, exchange: Exchange, dialect: Dialect, answer: Answer) -> None:
+    def __init__(self, http: web.Request, exchange: Exchange, dialect: ApiServer, answer: Answer) -> None:
         self._http = http
         self._exchange = exchange
         self._dialect = dialect

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from tpharness.apps.marks import call_id
 from tpharness.apps.provider.exchange import Exchange, Outcome, WaitError
-from tpharness.apps.provider.plan import Plan
+from tpharness.model_apis.plan import Plan
 
 __all__ = ["Conversation", "Conversations"]
 

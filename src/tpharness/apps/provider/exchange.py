@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from tpharness.acceptance import Provider as Api
-from tpharness.apps.provider.plan import Plan
 from tpharness.errors import TargetError
 from tpharness.findings import Finding
+from tpharness.model_apis.messages import HistoryMessage
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.plan import Plan
 from tpharness.printable import counted
 
-__all__ = ["Api", "Exchange", "Outcome", "Told", "ToldCall", "ToldResult", "WaitError"]
+__all__ = ["Exchange", "Outcome", "WaitError"]
 
 
 class WaitError(TargetError):
@@ -36,66 +37,21 @@ class Outcome(StrEnum):
 _OPEN = (Outcome.ANSWERING, Outcome.HELD)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToldCall:
-    """A call that the model is told it made.
-
-    `args` is the parsed JSON of the arguments, or their text where it is not JSON; `raw` the text as it was sent, or
-    the compact JSON where the API sends an object.
-    """
-
-    call_id: str
-    name: str
-    args: Any
-    raw: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToldResult:
-    """What the model is told that a tool returned: the content as text (JSON where the API sends an object).
-
-    `is_error` is what the API has for it: Anthropic's `is_error`; False for the other APIs, which have no such field,
-    except Gemini's `error` key in a response.
-    """
-
-    call_id: str
-    content: str
-    is_error: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One message of the history that the model is told, the same for all APIs.
-
-    `role` is "system", "user", "assistant" or "tool". Items of Responses that one model response made are one message
-    of the assistant; results of one run of tools are one message of role "tool", also where the API (Anthropic, Gemini)
-    sends them as the user's; what stands behind them in the same message of the user is a message of its own.
-    `files` are the kinds of what is not text, such as "image".
-    """
-
-    role: str
-    text: str = ""
-    thinking: str = ""
-    calls: tuple[ToldCall, ...] = ()
-    results: tuple[ToldResult, ...] = ()
-    files: tuple[str, ...] = ()
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class Exchange:
     """One request and its answer.
 
-    `api` names the API as `acceptance` does; `number` counts the requests of the provider from 1; `mark` is that of
+    `api` names the API as `model_apis` does; `number` counts the requests of the provider from 1; `mark` is that of
     its conversation, None for a request that belongs to none; `aside` says why a request with a mark was taken for one
     beside the conversation (a title, a summary), None otherwise; `unplanned` that its conversation had no plan left;
-    `retry_of` is the number of the request that this one repeats. `refusals` are the findings of `acceptance`, of every
-    level, also where the provider is not strict. `status` is the HTTP status of the answer, 0 before there is one.
+    `retry_of` is the number of the request that this one repeats. `refusals` are the findings of the API's rules, of
+    every level, also where the provider is not strict. `status` is the HTTP status of the answer, 0 before there is one.
     Times are `loop.time()`. `payload` is what the model reads: messages, contents, or the items of Responses with
     references resolved and those of the previous response before them; findings point into it. `missing` are ids of
     items that a Responses request refers to and the store does not have.
     """
 
-    api: Api
+    api: ApiName
     path: str
     headers: Mapping[str, str]
     body: Any
@@ -103,7 +59,7 @@ class Exchange:
     payload: Any = None
     model: str = ""
     stream: bool = True
-    history: tuple[Told, ...] = ()
+    history: tuple[HistoryMessage, ...] = ()
     tools: Mapping[str, Any] = field(default_factory=dict)
     mark: str | None = None
     aside: str | None = None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tpharness.apps.provider.exchange import Api
+from tpharness.model_apis.names import ApiName
 
 __all__ = ["KNOWN_MODELS", "model_entry", "model_list"]
 
 _MADE = 1_735_689_600  # 2025-01-01
-KNOWN_MODELS: dict[Api, tuple[str, ...]] = {
+KNOWN_MODELS: dict[ApiName, tuple[str, ...]] = {
     "openai-chat": ("gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5", "gpt-5-mini", "o4-mini"),
     "openai-responses": (),
     "anthropic": ("claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5"),
@@ -18,7 +18,7 @@ KNOWN_MODELS: dict[Api, tuple[str, ...]] = {
 }
 
 
-def model_entry(api: Api, name: str) -> dict[str, Any]:
+def model_entry(api: ApiName, name: str) -> dict[str, Any]:
     """Return what an API says of a model."""
     if api == "anthropic":
         return {"type": "model", "id": name, "display_name": name, "created_at": "2025-01-01T00:00:00Z"}
@@ -34,7 +34,7 @@ def model_entry(api: Api, name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": _MADE, "owned_by": "tpharness"}
 
 
-def model_list(api: Api, asked: Iterable[str] = ()) -> dict[str, Any]:
+def model_list(api: ApiName, asked: Iterable[str] = ()) -> dict[str, Any]:
     """Return the list of models, with those that were asked for besides the known ones."""
     names = list(dict.fromkeys((*KNOWN_MODELS[api], *asked)))
     entries = [model_entry(api, name) for name in names]

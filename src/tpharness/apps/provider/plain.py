@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.apps.provider.dialect import Request
-from tpharness.apps.provider.plan import Call, Plan, Text
+from tpharness.model_apis.plan import Call, Plan, Text
+from tpharness.model_apis.server import Request
 from tpharness.output import json_bytes
 
 __all__ = ["PLAIN_TEXT", "plain_plan", "smallest"]

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from tpharness.apps.provider.exchange import Api
+from tpharness.model_apis.names import ApiName
 
 __all__ = ["Action", "Route", "find_route"]
 
 _PREFIX = r"(?:/[\w.-]+)*?"  # /v1, /v1beta, /openai/v1, /api, or nothing
-_ANSWERS: tuple[tuple[re.Pattern[str], Api], ...] = (
+_ANSWERS: tuple[tuple[re.Pattern[str], ApiName], ...] = (
     (re.compile(rf"^{_PREFIX}/chat/completions$"), "openai-chat"),
     (re.compile(rf"^{_PREFIX}/responses$"), "openai-responses"),
     (re.compile(rf"^{_PREFIX}/messages$"), "anthropic"),
     (re.compile(rf"^{_PREFIX}/models/[^/:]+:(?:streamGenerateContent|generateContent)$"), "gemini"),
 )
-_COUNTS: tuple[tuple[re.Pattern[str], Api], ...] = (
+_COUNTS: tuple[tuple[re.Pattern[str], ApiName], ...] = (
     (re.compile(rf"^{_PREFIX}/messages/count_tokens$"), "anthropic"),
     (re.compile(rf"^{_PREFIX}/models/[^/:]+:countTokens$"), "gemini"),
 )
@@ -41,7 +41,7 @@ class Route:
     """What is asked for, of which API; `name` is the id of a stored response or of a model, "" where none is named."""
 
     action: Action
-    api: Api
+    api: ApiName
     name: str = ""
 
 
@@ -63,7 +63,7 @@ def find_route(method: str, path: str, headers: Mapping[str, str], query: Mappin
     return None
 
 
-def guess_api(path: str, headers: Mapping[str, str], query: Mapping[str, str]) -> Api:
+def guess_api(path: str, headers: Mapping[str, str], query: Mapping[str, str]) -> ApiName:
     """Return whose API a request means whose path does not say it: each has its own header for the key."""
     if "anthropic-version" in headers or "x-api-key" in headers:
         return "anthropic"

@@ -14,23 +14,24 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tpharness.acceptance import check_payload
 from tpharness.apps.loopback import LOOPBACK, listen
 from tpharness.apps.provider.answering import Answering, json_response
-from tpharness.apps.provider.anthropic import AnthropicApi
-from tpharness.apps.provider.chat import ChatApi
 from tpharness.apps.provider.conversation import Conversation, Conversations
-from tpharness.apps.provider.dialect import Dialect, Incoming, Refusal, Request
 from tpharness.apps.provider.environment import environment
-from tpharness.apps.provider.exchange import Api, Exchange, Outcome
-from tpharness.apps.provider.gemini import GeminiApi
-from tpharness.apps.provider.items import ItemStore
+from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.apps.provider.models import model_entry, model_list
 from tpharness.apps.provider.plain import plain_plan
-from tpharness.apps.provider.responses import ResponsesApi
 from tpharness.apps.provider.routes import Action, Route, find_route
-from tpharness.apps.provider.wire import load
 from tpharness.findings import Finding, Level
+from tpharness.model_apis.anthropic.server import AnthropicApi
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.event_bytes import load
+from tpharness.model_apis.gemini.server import GeminiApi
+from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.openai_chat.server import ChatApi
+from tpharness.model_apis.openai_responses.item_store import ItemStore
+from tpharness.model_apis.openai_responses.server import ResponsesApi
+from tpharness.model_apis.server import ApiServer, Incoming, Refusal, Request
 
 __all__ = ["Provider"]
 
@@ -42,8 +43,8 @@ class Provider:
     """The model's API of an application under test; an async context manager.
 
     `port` 0 takes any free one. With `strict` a request is refused, with the real API's status and error, for every
-    finding of `acceptance` at level MUST and for items, signatures and encrypted contents that the provider never gave;
-    without it everything is answered, and the findings are noted all the same. `keeps_unfinished`: items of a Responses
+    finding of the API's rules at level MUST and for items, signatures and encrypted contents that the provider never
+    gave; without it everything is answered, and the findings are noted all the same. `keeps_unfinished`: items of a Responses
     answer that never completed can be referred to. TargetError when the port is taken.
     """
 
@@ -56,14 +57,14 @@ class Provider:
         self._conversations = Conversations()
         self.others = self._conversations.others
         run = secrets.token_hex(4)  # an application may remember ids of an earlier run
-        self._dialects: Mapping[Api, Dialect] = {
+        self._dialects: Mapping[ApiName, ApiServer] = {
             "openai-chat": ChatApi(run),
             "openai-responses": ResponsesApi(run, self.store),
             "anthropic": AnthropicApi(run),
             "gemini": GeminiApi(run),
         }
         self._count = 0
-        self._models: dict[Api, dict[str, None]] = {api: {} for api in self._dialects}
+        self._models: dict[ApiName, dict[str, None]] = {api: {} for api in self._dialects}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._open: set[Exchange] = set()
         self._runner: web.AppRunner | None = None
@@ -124,7 +125,7 @@ class Provider:
             return json_response({"totalTokens": size // 4} if route.api == "gemini" else {"input_tokens": size // 4})
         return await self._tracked(http, route.api, body)
 
-    async def _tracked(self, http: web.Request, api: Api, body: dict[str, Any]) -> web.StreamResponse:
+    async def _tracked(self, http: web.Request, api: ApiName, body: dict[str, Any]) -> web.StreamResponse:
         task = asyncio.current_task()
         if task is not None:  # each connection has one task, for all of its requests
             self._tasks.add(task)
@@ -137,7 +138,7 @@ class Provider:
             if task is not None:
                 self._tasks.discard(task)
 
-    async def _answer(self, http: web.Request, api: Api, body: dict[str, Any]) -> web.StreamResponse:
+    async def _answer(self, http: web.Request, api: ApiName, body: dict[str, Any]) -> web.StreamResponse:
         dialect = self._dialects[api]
         self._count += 1
         sse = http.query.get("alt") == "sse"
@@ -176,7 +177,7 @@ class Provider:
         finally:
             self._open.discard(exchange)
 
-    def _refusal(self, dialect: Dialect, request: Request, findings: list[Finding]) -> Refusal | None:
+    def _refusal(self, dialect: ApiServer, request: Request, findings: list[Finding]) -> Refusal | None:
         if not self.strict:
             return None
         if request.refusal is not None:
@@ -184,7 +185,7 @@ class Provider:
         first = next((finding for finding in findings if finding.level is Level.MUST), None)
         return None if first is None else dialect.refuse(first, request)
 
-    def _refused(self, api: Api, refusal: Refusal) -> web.Response:
+    def _refused(self, api: ApiName, refusal: Refusal) -> web.Response:
         return json_response(
             self._dialects[api].error(refusal, self._count), refusal.status, request_id=f"req_{self._count}"
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpharness.acceptance.models import reasons
-from tpharness.acceptance.shape import string, value_of
+from tpharness.model_apis.models import reasons
+from tpharness.model_apis.shape import string, value_of
 
 __all__ = ["asks_for_thoughts"]
 

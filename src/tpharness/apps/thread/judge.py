@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.apps.checks.contract import at
 from tpharness.apps.checks.truth import normal
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider import Outcome as Answered
+from tpharness.apps.provider.exchange import Outcome as Answered
 from tpharness.apps.thread.document import Document, read_document
 from tpharness.apps.thread.fold import NOT_COMPARED, Folded, fold_streams
 from tpharness.checks.growth import first_missing

@@ -1,7 +1,7 @@
 """The messages that the next model call gets, in the form of a library or of an API, and what is not in them.
 
 In: a valid thread. Out: JSON values and losses. Nothing is rendered here: `model_history` rebuilds the messages,
-`acceptance` writes the payloads of the APIs, `to_ui_messages` those of the AI SDK.
+`model_apis` writes the payloads of the APIs, `to_ui_messages` those of the AI SDK.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.acceptance import PROVIDERS, Provider, payload_of
 from tpharness.histories.exchange.to_ui_messages import ui_messages
+from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.payloads import payload_of
 from tpharness.protocol.history import ModelHistory, PendingCall, model_history
 from tpharness.protocol.losses import Loss
 
 __all__ = ["FORMS", "ModelCall", "model_call"]
 
-FORMS = ("pydantic-ai", "ai-sdk", *PROVIDERS)
+FORMS = ("pydantic-ai", "ai-sdk", *API_NAMES)
 """The libraries and APIs for which messages can be written."""
 
 
@@ -58,11 +59,11 @@ def _written(history: ModelHistory, form: str) -> tuple[Any, list[tuple[str, str
         return history.messages, []
     if form == "ai-sdk":
         return ui_messages(history.messages)
-    provider: Provider = next(name for name in PROVIDERS if name == form)
+    provider: ApiName = next(name for name in API_NAMES if name == form)
     return payload_of(provider, history.messages), list(_not_sent(provider, history.messages))
 
 
-def _not_sent(provider: Provider, messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _not_sent(provider: ApiName, messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield the parts without which the payload of their message is the same: they are not in it."""
     for index, message in enumerate(messages):
         parts = message["parts"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tpharness.acceptance.parts import (
+from tpharness.model_apis.history_parts import (
     call_arguments,
     content_items,
     data_uri,

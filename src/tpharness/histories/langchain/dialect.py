@@ -14,7 +14,7 @@ from tpharness.histories.langchain.javascript import FORMATS_JS, stored_messages
 from tpharness.histories.langchain.reducer import Reducer, half_calls
 from tpharness.histories.langchain.state import Message, human, messages_of, read_state, text_of
 from tpharness.histories.langchain.turn_contents import turn_contents
-from tpharness.histories.projections import Provider, TurnContent
+from tpharness.histories.projections import ApiName, TurnContent
 from tpharness.journal import Journal
 
 __all__ = ["LANGCHAIN", "LangChainDialect"]
@@ -70,7 +70,7 @@ class LangChainDialect:
             if message["type"] in ("human", "ai") and text_of(message)
         ]
 
-    def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> list[dict[str, Any]]:
+    def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> list[dict[str, Any]]:
         """Return the messages, items or contents that LangChain's integration would send.
 
         A half call that waits for the next run is converted first (GAP-5).

@@ -22,12 +22,12 @@ from typing import Any, TypeAlias
 from tpharness.errors import UsageError
 from tpharness.facts import parse_tool_args
 from tpharness.histories.langchain.state import Message, calls_of_the_api
-from tpharness.histories.projections import Provider
+from tpharness.histories.projections import ApiName
 
 __all__ = ["FORMATS", "Content", "Formats"]
 
 Content: TypeAlias = str | list[dict[str, Any]]
-Formats: TypeAlias = Mapping[Provider, Callable[[Sequence[Message]], list[dict[str, Any]]]]
+Formats: TypeAlias = Mapping[ApiName, Callable[[Sequence[Message]], list[dict[str, Any]]]]
 """For each API, what makes its messages, items or contents of a list of messages."""
 
 _CHAT_ROLES = {"human": "user", "ai": "assistant", "system": "system"}

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tpharness.acceptance.provider import Provider
 from tpharness.histories.message_parts.input_items import InputItem, SystemText
 from tpharness.histories.message_parts.records import (
     AssistantMessage,
@@ -21,6 +20,7 @@ from tpharness.histories.message_parts.records import (
     ThinkingSignaturePart,
     ThinkingTextPart,
 )
+from tpharness.model_apis.names import ApiName
 
 __all__ = ["with_instructions", "with_pairs"]
 
@@ -57,4 +57,4 @@ def with_instructions(items: Iterable[InputItem], provider: str, payload: Any) -
     return {"instructions": text, "input": payload}
 
 
-_INSTRUCTED: tuple[Provider, ...] = ("openai-responses", "gemini")
+_INSTRUCTED: tuple[ApiName, ...] = ("openai-responses", "gemini")

@@ -20,7 +20,7 @@ from tpharness.histories.message_parts.releases import PROGRAMS
 from tpharness.histories.message_parts.replay import UIEvent, replay
 from tpharness.histories.message_parts.store import count_user_cuts, history_events
 from tpharness.histories.message_parts.turn_contents import turn_contents
-from tpharness.histories.projections import Provider, TurnContent
+from tpharness.histories.projections import ApiName, TurnContent
 from tpharness.journal import Journal
 
 __all__ = ["MESSAGE_PARTS", "MessageParts"]
@@ -79,7 +79,7 @@ class MessageParts:
         return replay([event for _, event in self._loaded(document)], self.variant)
 
     def model_input(
-        self, document: Any, provider: Provider | Literal["openrouter"], *, next_user: str | None = None
+        self, document: Any, provider: ApiName | Literal["openrouter"], *, next_user: str | None = None
     ) -> Any:
         """Return the provider's payload: a list, for Anthropic `{"system", "messages"}`.
 

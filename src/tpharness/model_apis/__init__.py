@@ -1,0 +1,1 @@
+"""The APIs of models: one folder for each, and what all of them share."""

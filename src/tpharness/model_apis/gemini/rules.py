@@ -1,0 +1,200 @@
+"""What the Gemini API accepts as `contents`: rules G1 to G6. Fields may be spelt as in JSON or as in the Python SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tpharness.findings import Finding, Kind
+from tpharness.model_apis.rule import Confidence, Hit, Options, Rule, malformed_finding
+from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string, value_of
+
+__all__ = ["RULES", "open_payload"]
+
+_CALL = ("function_call", "functionCall")
+_RESPONSE = ("function_response", "functionResponse")
+_SIGNATURE = ("thought_signature", "thoughtSignature")
+
+
+def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
+    """Return the contents, and findings about values of unknown types.
+
+    The payload is the list of contents, or an object with `contents`.
+    """
+    whole = isinstance(payload, Mapping)
+    contents = payload.get("contents") if whole else payload
+    prefix = "/contents" if whole else ""
+    found = entries(contents, prefix)
+    return found, list(_check_contents(contents, found, prefix))
+
+
+def _check_contents(contents: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
+    if not isinstance(contents, list) or not contents:
+        yield malformed_finding(prefix, "list of contents", contents)
+    for entry, item in zip(found, as_list(contents), strict=True):
+        parts = entry.value.get("parts")
+        if not isinstance(item, Mapping):
+            yield malformed_finding(entry.pointer, "content object", item)
+        elif parts is not None and not isinstance(parts, list):
+            yield malformed_finding(f"{entry.pointer}/parts", "list of parts", parts)
+        for index, part in enumerate(as_list(parts)):
+            yield from _check_part(part, f"{entry.pointer}/parts/{index}")
+
+
+def _check_part(part: Any, pointer: str) -> Iterator[Finding]:
+    if not isinstance(part, Mapping):
+        yield malformed_finding(pointer, "part object", part)
+    for names, field in ((_CALL, "args"), (_RESPONSE, "response")):
+        function = value_of(part, *names)
+        if function is not None and string(function, "name") is None:
+            yield malformed_finding(pointer, "function with a name", function)
+        inside = value_of(function, field)
+        if inside is not None and not isinstance(inside, Mapping):
+            yield malformed_finding(pointer, f"object as {field}", inside)
+
+
+def _parts_with(entry: PayloadEntry, names: tuple[str, str]) -> list[PayloadEntry]:
+    """Return the parts of a content that have one of these fields."""
+    parts = objects(entry.value.get("parts"), f"{entry.pointer}/parts")
+    return [part for part in parts if value_of(part.value, *names) is not None]
+
+
+def _find_uneven_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G1: the content after a call turn answers all of its calls; a call turn at the end is not answered."""
+    for index, entry in enumerate(contents):
+        calls = len(_parts_with(entry, _CALL))
+        answers = len(_parts_with(contents[index + 1], _RESPONSE)) if index + 1 < len(contents) else 0
+        if calls and calls != answers:
+            yield Hit(pointer=entry.pointer, got=answers, expected=calls)
+
+
+def _find_misplaced_calls(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G2."""
+    for index, entry in enumerate(contents):
+        before = string(contents[index - 1].value, "role") if index else None
+        if _parts_with(entry, _CALL) and before in (None, "model"):
+            yield Hit(pointer=entry.pointer, got=before or "nothing before it", expected="user")
+
+
+def _find_misplaced_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G3."""
+    for index, entry in enumerate(contents):
+        if _parts_with(entry, _RESPONSE) and not (index and _parts_with(contents[index - 1], _CALL)):
+            yield Hit(pointer=entry.pointer)
+
+
+def _find_unsigned_calls(contents: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """G4: the current turn begins at the last user content that has more than responses."""
+    if not options.thought_signatures:
+        return
+    begins = 0
+    for index, entry in enumerate(contents):
+        parts = as_list(entry.value.get("parts"))
+        if string(entry.value, "role") == "user" and any(value_of(part, *_RESPONSE) is None for part in parts):
+            begins = index
+    for entry in contents[begins:]:
+        calls = _parts_with(entry, _CALL)
+        if calls and not value_of(calls[0].value, *_SIGNATURE):
+            name = string(value_of(calls[0].value, *_CALL), "name")
+            yield Hit(pointer=calls[0].pointer, ids=(name or "without a name",))
+
+
+def _find_hollow_contents(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G5."""
+    for index, entry in enumerate(contents):
+        role, parts = entry.value.get("role"), entry.value.get("parts")
+        if entry.value and role not in ("user", "model"):
+            yield Hit(pointer=f"{entry.pointer}/role", error=None, got=role, expected="user or model")
+        if entry.value and (parts is None or parts == []):
+            yield Hit(pointer=f"{entry.pointer}/parts", got=parts, words={"where": f"contents[{index}].parts"})
+        for part in objects(parts, f"{entry.pointer}/parts"):
+            if all(value is None for value in part.value.values()):
+                where = f"contents[{index}].parts[{part.pointer.rpartition('/')[2]}].data"
+                yield Hit(pointer=part.pointer, error=1, got=dict(part.value), words={"where": where})
+
+
+def _find_empty_texts(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G6: an empty text may carry a signature, which comes so from the model."""
+    for entry in contents:
+        for part in objects(entry.value.get("parts"), f"{entry.pointer}/parts"):
+            if part.value.get("text") == "" and not value_of(part.value, *_SIGNATURE):
+                yield Hit(pointer=f"{part.pointer}/text", got="")
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="G1",
+        provider="gemini",
+        kind=Kind("gemini-responses-uneven"),
+        errors=(
+            (
+                "Please ensure that the number of function response parts is equal to the number of function call "
+                "parts of the function call turn."
+            ),
+        ),
+        source="google-gemini/gemini-cli#3814, #6379 (after an interruption), TanStack/ai#894",
+        confidence=Confidence.REPORTED,
+        find=_find_uneven_responses,
+    ),
+    Rule(
+        id="G2",
+        provider="gemini",
+        kind=Kind("gemini-call-misplaced"),
+        errors=(
+            (
+                "Please ensure that function call turn comes immediately after a user turn or after a function "
+                "response turn."
+            ),
+        ),
+        source="google-gemini/gemini-cli#26486",
+        confidence=Confidence.REPORTED,
+        find=_find_misplaced_calls,
+    ),
+    Rule(
+        id="G3",
+        provider="gemini",
+        kind=Kind("gemini-response-misplaced"),
+        errors=("Please ensure that function response turn comes immediately after a function call turn.",),
+        source="GoogleCloudPlatform/generative-ai#368",
+        confidence=Confidence.REPORTED,
+        find=_find_misplaced_responses,
+    ),
+    Rule(
+        id="G4",
+        provider="gemini",
+        kind=Kind("gemini-call-unsigned"),
+        errors=("Function call is missing a thought_signature in functionCall parts.",),
+        source="ai.google.dev, Gemini API: thought signatures; mpfaffenberger/code_puppy#165, nanbingxyz/5ire#405",
+        confidence=Confidence.DOCUMENTED,
+        find=_find_unsigned_calls,
+        only="Gemini 3 and later",
+    ),
+    Rule(
+        id="G5",
+        provider="gemini",
+        kind=Kind("gemini-content-hollow"),
+        errors=(
+            "GenerateContentRequest.{where}: contents.parts must not be empty.",
+            "GenerateContentRequest.{where}: required oneof field 'data' must have one initialized field",
+        ),
+        source="vercel/ai#3775, langchain-ai/langchain-google#691, google-gemini/gemini-cli#317; parts: "
+        "router-for-me/CLIProxyAPI#1292; google-genai SDK, the curated history of chats: it raises or drops",
+        confidence=Confidence.REPORTED,
+        find=_find_hollow_contents,
+    ),
+    Rule(
+        id="G6",
+        provider="gemini",
+        kind=Kind("gemini-text-empty"),
+        errors=(
+            (
+                "Unable to submit request because it has an empty text parameter. Add a value to the parameter and try "
+                "again."
+            ),
+        ),
+        source="google-gemini/deprecated-generative-ai-python#697, #727 (a 400 of Vertex AI, a 200 of the Gemini API), "
+        "FoundationAgents/OpenManus#876, zuisong/gemini-openai-proxy#83",
+        confidence=Confidence.CONFLICTING,
+        find=_find_empty_texts,
+    ),
+)

@@ -1,0 +1,194 @@
+"""What OpenAI's Responses API accepts of items: reasoning that belongs to them, ids, content, repetition (R6–R11)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tpharness.findings import Kind
+from tpharness.model_apis.openai_responses.items import (
+    REASONING,
+    REFERENCE,
+    is_call,
+    is_output,
+    is_tool_output,
+    item_type,
+)
+from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
+from tpharness.model_apis.shape import PayloadEntry, as_list, string
+
+__all__ = ["RULES"]
+
+_PREFIXES = {"function_call": "fc", "message": "msg", REASONING: "rs"}
+_SAID = ("output_text", "refusal")
+_SHOULD_BE_INPUT = {"text": "input_text", "image_url": "input_image", "file": "input_file"}
+
+
+def _find_items_without_reasoning(items: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """R6: a response is what is between two items of input; what a reference names is not known.
+
+    A model that reasons often answers without reasoning once its calls have returned, so that a message without it says
+    nothing unless the caller knows that the model reasoned.
+    """
+    reasons = options.reasoning
+    if reasons is None:
+        reasons = any(item_type(entry.value) == REASONING for entry in items)
+    reasoned = not reasons or options.continued
+    for entry in items:
+        kind, item_id = item_type(entry.value), string(entry.value, "id")
+        if not is_output(entry.value):
+            reasoned = not reasons
+        elif kind in (REASONING, REFERENCE):
+            reasoned = reasoned or item_id is not None
+        elif not reasoned and item_id and (kind != "message" or options.reasoning):
+            yield Hit(pointer=entry.pointer, ids=(item_id,), words={"type": kind or ""})
+
+
+def _find_wrong_ids(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R7."""
+    for index, entry in enumerate(items):
+        item_id, prefix = string(entry.value, "id"), _PREFIXES.get(item_type(entry.value) or "")
+        if item_id is None or (prefix == "msg" and entry.value.get("role") != "assistant"):
+            continue
+        words = {"where": f"input[{index}].id", "prefix": prefix or ""}
+        if re.fullmatch(r"[A-Za-z0-9_-]+", item_id) is None:
+            yield Hit(pointer=f"{entry.pointer}/id", ids=(item_id,), error=1, words=words)
+        elif prefix and not item_id.startswith(prefix):
+            yield Hit(pointer=f"{entry.pointer}/id", ids=(item_id,), words=words)
+
+
+def _find_wrong_content(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R8: what the model said is output, what it was told is input; Chat Completions has other names for both."""
+    for entry in items:
+        field = "output" if is_tool_output(entry.value) else "content"
+        if field == "content" and item_type(entry.value) != "message":
+            continue
+        said = entry.value.get("role") == "assistant"
+        for index, part in enumerate(as_list(entry.value.get(field))):
+            kind = string(part, "type")
+            pointer = f"{entry.pointer}/{field}/{index}/type"
+            if said and kind is not None and kind not in _SAID:
+                yield Hit(pointer=pointer, got=kind, expected=" or ".join(_SAID), words={"type": kind})
+            elif not said and kind is not None and (kind in _SHOULD_BE_INPUT or kind == field + "_text"):
+                expected = _SHOULD_BE_INPUT.get(kind, "input_text")
+                yield Hit(pointer=pointer, error=1, got=kind, expected=expected, words={"type": kind})
+
+
+def _find_unlinked_reasoning(items: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """R9: reasoning that stands for what the API has stored, before a message that does not; a call has its call_id."""
+    if not options.store:
+        return
+    waiting: PayloadEntry | None = None
+    for entry in items:
+        if item_type(entry.value) == REASONING:
+            stored = string(entry.value, "id") and not entry.value.get("encrypted_content")
+            waiting = entry if stored else None
+            continue
+        said = item_type(entry.value) == "message" and is_output(entry.value)
+        if waiting is not None and said and string(entry.value, "id") is None:
+            yield Hit(pointer=waiting.pointer, ids=(string(waiting.value, "id") or "",))
+        waiting = None
+
+
+def _find_repeated_items(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R10: whole, or as a reference to what is there."""
+    seen: set[str] = set()
+    for entry in items:
+        item_id = string(entry.value, "id")
+        if item_id in seen and item_id:  # R7 is about one that is empty
+            yield Hit(pointer=entry.pointer, ids=(item_id,))
+        seen.add(item_id or "")
+
+
+def _find_repeated_calls(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R11: of calls among themselves, and of outputs."""
+    called: set[str] = set()
+    answered: set[str] = set()
+    for entry in items:
+        call, output = string(entry.value, "call_id"), is_tool_output(entry.value)
+        if call is None or not (output or is_call(entry.value)):
+            continue
+        seen = answered if output else called
+        if call in seen:
+            yield Hit(pointer=f"{entry.pointer}/call_id", ids=(call,), error=0 if output else None)
+        seen.add(call)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="R6",
+        provider="openai-responses",
+        kind=Kind("responses-item-without-reasoning"),
+        errors=("Item '{ids}' of type '{type}' was provided without its required 'reasoning' item: ",),
+        source="TanStack/ai#1212 (only what the model made with reasoning), mastra-ai/mastra#8738, "
+        "continuedev/continue#12620; reasoning without its id: "
+        "omnigent-ai/omnigent#5066; without ids: vercel/workflow#880, laravel/ai#1052",
+        confidence=Confidence.REPORTED,
+        find=_find_items_without_reasoning,
+        only="conversations in which the model reasons, and items that it made with reasoning",
+    ),
+    Rule(
+        id="R7",
+        provider="openai-responses",
+        kind=Kind("responses-id-malformed"),
+        errors=(
+            "Invalid '{where}': '{ids}'. Expected an ID that begins with '{prefix}'.",
+            (
+                "Invalid '{where}': '{ids}'. Expected an ID that contains letters, numbers, underscores, or dashes, "
+                "but this value contained additional characters."
+            ),
+        ),
+        source="nodetool-ai/nodetool#4252, Wei-Shaw/sub2api#3785, openai/codex#33176, langchain-ai/langchain#39113, "
+        "langchain-ai/langchainjs#11044",
+        confidence=Confidence.REPORTED,
+        find=_find_wrong_ids,
+    ),
+    Rule(
+        id="R8",
+        provider="openai-responses",
+        kind=Kind("responses-content-mistyped"),
+        errors=(
+            "Invalid value: '{type}'. Supported values are: 'output_text' and 'refusal'.",
+            "Invalid value: '{type}'. Supported values are: 'input_text', 'input_image',",
+        ),
+        source="openai/openai-go#485, google/adk-go#1197, stanfordnlp/dspy#9652; names of Chat Completions: "
+        "MervinPraison/PraisonAI#3934; in outputs: linanwx/nagobot#27",
+        confidence=Confidence.REPORTED,
+        find=_find_wrong_content,
+    ),
+    Rule(
+        id="R9",
+        provider="openai-responses",
+        kind=Kind("responses-reasoning-unlinked"),
+        errors=("Item '{ids}' of type 'reasoning' was provided without its required following item.",),
+        source="openai/openai-node#1567, OpenHands/software-agent-sdk#1754",
+        confidence=Confidence.REPORTED,
+        find=_find_unlinked_reasoning,
+        only="requests with store=true",
+    ),
+    Rule(
+        id="R10",
+        provider="openai-responses",
+        kind=Kind("responses-item-twice"),
+        errors=("Duplicate item found with id {ids}. Remove duplicate items from your input and try again.",),
+        source="vercel/ai#7883, vercel/ai#13383 (references too), openai/openai-agents-python#1789, "
+        "earendil-works/pi#5151",
+        confidence=Confidence.REPORTED,
+        find=_find_repeated_items,
+    ),
+    Rule(
+        id="R11",
+        provider="openai-responses",
+        kind=Kind("responses-call-id-twice"),
+        errors=(
+            (
+                "Duplicate function_call_output for call_id '{ids}'. Each function_call must have exactly one matching "
+                "function_call_output"
+            ),
+        ),
+        source="NousResearch/hermes-agent#102629, earendil-works/pi#9057 (servers of the same API), against "
+        "openai/gpt-oss#308 (the later call takes the outputs)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_repeated_calls,
+    ),
+)

@@ -1,0 +1,47 @@
+"""The rules as tables for `docs/ACCEPTANCE.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tpharness.model_apis.names import API_NAMES
+from tpharness.model_apis.rule import Rule
+
+__all__ = ["rule_tables"]
+
+_TITLES = {
+    "openai-chat": "OpenAI Chat Completions (`openai-chat`)",
+    "openai-responses": "OpenAI Responses (`openai-responses`)",
+    "anthropic": "Anthropic Messages (`anthropic`)",
+    "gemini": "Gemini (`gemini`)",
+}
+
+
+def rule_tables(rules: Iterable[Rule]) -> str:
+    """Return a Markdown section with a table for each API."""
+    known = list(rules)
+    return "\n".join(line for provider in API_NAMES for line in _section(provider, known))
+
+
+def _section(provider: str, rules: list[Rule]) -> Iterator[str]:
+    yield f"### {_TITLES[provider]}\n"
+    yield "| rule | level | what is accepted | in the API's words | known from |"
+    yield "|---|---|---|---|---|"
+    for rule in rules:
+        if rule.provider == provider:
+            says = rule.kind.entry.meaning + (f" (*{rule.only}*)" if rule.only else "")
+            words = "<br>".join(f"“{text}”" for text in rule.texts()) or "–"
+            known = f"{rule.confidence.value}: {_linked(rule)}"
+            cells = (f"{rule.id} `{rule.kind.code}`", rule.kind.level.name, says, words, known)
+            yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    yield ""
+
+
+def _linked(rule: Rule) -> str:
+    """Return the source with each report that it names as a link."""
+    text, begin = "", 0
+    for name, address in rule.links().items():
+        at = rule.source.index(name, begin)
+        text += f"{rule.source[begin:at]}[{name}]({address})"
+        begin = at + len(name)
+    return text + rule.source[begin:]

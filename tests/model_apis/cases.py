@@ -1,0 +1,709 @@
+"""For each rule a payload that breaks it and only it, and its nearest neighbour that keeps it.
+
+Written by hand from the rules' own sentences (`docs/ACCEPTANCE.md`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tpharness.model_apis.check import RULES
+from tpharness.model_apis.rule import Options
+
+
+class Case(NamedTuple):
+    """One place that breaks a rule: the payload, the nearest one that keeps it, the pointer, words of the finding."""
+
+    rule: str
+    bad: Any
+    good: Any
+    pointer: str
+    says: str
+    options: Options = Options()
+    good_options: Options | None = None
+
+
+def user(content: Any = "Hi") -> dict[str, Any]:
+    """Return a user message of chat, Responses or Anthropic."""
+    return {"role": "user", "content": content}
+
+
+def assistant(content: Any = "Hello", **more: Any) -> dict[str, Any]:
+    """Return an assistant message of chat, Responses or Anthropic."""
+    return {"role": "assistant", "content": content, **more}
+
+
+def chat_call(*ids: str, arguments: Any = '{"city":"Paris"}') -> dict[str, Any]:
+    """Return an assistant message of chat that calls."""
+    calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": arguments}} for i in ids]
+    return assistant(None, tool_calls=calls)
+
+
+def chat_answer(call: Any) -> dict[str, Any]:
+    """Return a tool message of chat."""
+    return {"role": "tool", "tool_call_id": call, "content": "sunny"}
+
+
+def call(call_id: str = "c1", **more: Any) -> dict[str, Any]:
+    """Return a function_call item."""
+    return {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}", **more}
+
+
+def output(call_id: str = "c1") -> dict[str, Any]:
+    """Return a function_call_output item."""
+    return {"type": "function_call_output", "call_id": call_id, "output": "sunny"}
+
+
+def custom(call_id: str = "c1") -> dict[str, Any]:
+    """Return a custom_tool_call item."""
+    return {"type": "custom_tool_call", "call_id": call_id, "name": "apply_patch", "input": "*** Begin Patch"}
+
+
+def custom_output(call_id: str = "c1") -> dict[str, Any]:
+    """Return a custom_tool_call_output item."""
+    return {"type": "custom_tool_call_output", "call_id": call_id, "output": "Done."}
+
+
+def shell() -> dict[str, Any]:
+    """Return a local_shell_call item."""
+    action = {"type": "exec", "command": ["ls"], "env": {}}
+    return {"type": "local_shell_call", "id": "lsh_1", "call_id": "c1", "action": action, "status": "completed"}
+
+
+def reasoning(item_id: str = "rs_1", **more: Any) -> dict[str, Any]:
+    """Return a reasoning item."""
+    return {"type": "reasoning", "id": item_id, "summary": [], "encrypted_content": "abc", **more}
+
+
+def text(words: str) -> dict[str, Any]:
+    """Return a text block."""
+    return {"type": "text", "text": words}
+
+
+def use(call_id: str = "c1", arguments: Any = None) -> dict[str, Any]:
+    """Return a tool_use block."""
+    return {"type": "tool_use", "id": call_id, "name": "f", "input": {} if arguments is None else arguments}
+
+
+def result(call_id: str = "c1") -> dict[str, Any]:
+    """Return a tool_result block."""
+    return {"type": "tool_result", "tool_use_id": call_id, "content": "sunny"}
+
+
+def search(call_id: str = "srvtoolu_1") -> dict[str, Any]:
+    """Return a server_tool_use block."""
+    return {"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {"query": "Paris"}}
+
+
+def searched(call_id: str = "srvtoolu_1") -> dict[str, Any]:
+    """Return a web_search_tool_result block."""
+    return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": []}
+
+
+def thought(**more: Any) -> dict[str, Any]:
+    """Return a thinking block."""
+    return {"type": "thinking", "thinking": "hm", "signature": "c2ln", **more}
+
+
+def content(role: str, *parts: Any) -> dict[str, Any]:
+    """Return a content of Gemini."""
+    return {"role": role, "parts": list(parts)}
+
+
+def fcall(name: str = "f", **more: Any) -> dict[str, Any]:
+    """Return a function call part."""
+    return {"function_call": {"name": name, "args": {}}, **more}
+
+
+def fresponse(name: str = "f") -> dict[str, Any]:
+    """Return a function response part."""
+    return {"function_response": {"name": name, "response": {"output": "sunny"}}}
+
+
+SAID_IN_FULL = assistant(
+    [{"type": "output_text", "text": "Hi", "annotations": []}], type="message", id="msg_1", status="completed"
+)
+SAID = {"text": "Hi"}
+SIGNED = fcall(thought_signature="c2ln")
+ASKED = [user(), chat_call("c1", "c2")]
+THINKS = Options(thinking=True)
+
+CASES = (
+    Case(
+        "C1",
+        [*ASKED, chat_answer("c1")],
+        [*ASKED, chat_answer("c2"), chat_answer("c1")],
+        "/1",
+        "The following tool_call_ids did not have response messages: c2",
+    ),
+    Case(
+        "C1",
+        [user(), chat_call("c1"), user("Wait"), assistant()],
+        [user(), chat_call("c1"), chat_answer("c1"), user("Wait"), assistant()],
+        "/1",
+        "did not have response messages: c1",
+    ),
+    Case(
+        "C2",
+        [user(), chat_call("c1"), chat_answer("c1"), user("And?"), chat_answer("c1")],
+        [user(), chat_call("c1"), chat_answer("c1"), user("And?"), chat_call("c1"), chat_answer("c1")],
+        "/4/role",
+        "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'",
+    ),
+    Case(
+        "C2",
+        [user(), chat_call("c1"), chat_answer("c1"), chat_answer("c9")],
+        [user(), chat_call("c1", "c9"), chat_answer("c1"), chat_answer("c9")],
+        "/3/role",
+        "must be a response",
+    ),
+    Case(
+        "C3",
+        [user(), {"role": "assistant"}, user()],
+        [user(), assistant(""), user()],
+        "/1",
+        "Invalid value for 'content': expected a string, got null.",
+    ),
+    Case(
+        "C3", [user(), assistant([])], [user(), assistant(None, refusal="No.")], "/1", "neither content nor tool calls"
+    ),
+    Case(
+        "C4",
+        [user(), chat_call("c1", arguments={"city": "Paris"}), chat_answer("c1")],
+        [user(), chat_call("c1", arguments='{"ci'), chat_answer("c1")],
+        "/1/tool_calls/0/function/arguments",
+        "arguments of a call are not text",
+    ),
+    Case(
+        "C4",
+        [user(), chat_call("c1"), chat_answer("c1"), {"role": "tool", "content": "sunny"}],
+        [user(), chat_call("c1"), chat_answer("c1")],
+        "/3/tool_call_id",
+        "does not name its call",
+    ),
+    Case(
+        "C4",
+        [user(), assistant(None, function_call={"name": "f", "arguments": 1})],
+        [user(), assistant(None, function_call={"name": "f", "arguments": "1"})],
+        "/1/function_call/arguments",
+        "text",
+    ),
+    Case("C5", [user(), user("Still there?")], [user(), assistant(), user("Still there?")], "/1", "follow one another"),
+    Case("C5", [user(), assistant(), assistant("Bye")], [user(), assistant("HelloBye")], "/2", "follow one another"),
+    Case(
+        "C6",
+        [user(), assistant("Hello", tool_calls=[]), user()],
+        [user(), assistant("Hello"), user()],
+        "/1/tool_calls",
+        "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got",
+    ),
+    Case(
+        "C7",
+        [user(), chat_call("c1"), chat_answer("c1"), chat_answer("c1")],
+        [user(), chat_call("c1"), chat_answer("c1"), chat_call("c1"), chat_answer("c1")],
+        "/3/tool_call_id",
+        "Invalid parameter: Duplicate value for 'tool_call_id' of 'c1', in messages[2] and messages[3].",
+    ),
+    Case(
+        "C8",
+        [user(), chat_call("c1", "c1"), chat_answer("c1")],
+        [user(), chat_call("c1", "c2"), chat_answer("c1"), chat_answer("c2")],
+        "/1/tool_calls",
+        "Duplicate value for 'tool_call_id' of c1 in message[1]",
+    ),
+    Case(
+        "R1",
+        [user(), call(), user("Wait")],
+        [user(), call(), user("Wait"), output()],
+        "/1",
+        "No tool output found for function call c1.",
+    ),
+    Case(
+        "R1",
+        [user(), call(), user("Wait"), output()],
+        [user(), call(), call("c2"), output("c2"), output(), user("Wait")],
+        "/1",
+        "No tool output found for function call c1.",
+        Options(adjacent_outputs=True),
+    ),
+    Case(
+        "R1",
+        [user(), custom(), user("Wait")],
+        [user(), custom(), custom_output(), user("Wait")],
+        "/1",
+        "No tool output found for custom tool call c1.",
+    ),
+    Case(
+        "R1",
+        [user(), shell(), {"type": "local_shell_call_output", "id": "c1", "output": "ok"}],
+        [user(), shell(), {"type": "local_shell_call_output", "id": "c1", "call_id": "c1", "output": "ok"}],
+        "/1",
+        "No tool output found for local shell call c1.",
+    ),
+    Case(
+        "R2",
+        [user(), custom_output(), user("Wait")],
+        [user(), custom(), custom_output(), user("Wait")],
+        "/1",
+        "No tool call found for custom tool call output with call_id c1.",
+    ),
+    Case(
+        "R2",
+        [user(), output(), user()],
+        [user(), output(), user()],
+        "/1",
+        "No tool call found",
+        Options(),
+        Options(continued=True),
+    ),
+    Case(
+        "R2",
+        [user(), output(), assistant()],
+        [user(), call(), output(), assistant()],
+        "/1",
+        "No tool call found for function call output with call_id c1.",
+    ),
+    Case(
+        "R3",
+        [user(), reasoning(), user("Go on")],
+        [user(), reasoning(), assistant(), user("Go on")],
+        "/1",
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+    ),
+    Case(
+        "R3",
+        [user(), reasoning()],
+        [user(), reasoning(), reasoning("rs_2"), call(), output()],
+        "/1",
+        "without its required following item",
+    ),
+    Case(
+        "R4",
+        [user(), {"type": "item_reference", "id": "msg_1"}],
+        [user(), {"type": "item_reference", "id": "msg_1"}],
+        "/1",
+        "Item with id 'msg_1' not found. Items are not persisted when `store` is set to false.",
+        Options(store=False),
+        Options(store=True),
+    ),
+    Case(
+        "R4",
+        [user(), reasoning(encrypted_content=None), assistant()],
+        [user(), reasoning(), assistant()],
+        "/1",
+        "Items are not persisted",
+        Options(store=False),
+    ),
+    Case(
+        "R4",
+        [user(), reasoning(status="in_progress"), assistant()],
+        [user(), reasoning(status="completed"), assistant()],
+        "/1/encrypted_content",
+        "could not be verified",
+    ),
+    Case(
+        "R5",
+        [user(), call(status="in_progress"), output()],
+        [user(), call(status="completed"), output()],
+        "/1/status",
+        "response that did not finish",
+    ),
+    Case(
+        "R6",
+        [user(), reasoning(), call(), output(), call("c2", id="fc_2"), output("c2")],
+        [user(), reasoning(), call(), output(), call("c2"), output("c2")],
+        "/4",
+        "Item 'fc_2' of type 'function_call' was provided without its required 'reasoning' item: ",
+    ),
+    Case(
+        "R6",
+        [user(), assistant("Hi", id="msg_1"), user()],
+        [user(), reasoning(), assistant("Hi", id="msg_1"), user()],
+        "/1",
+        "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: ",
+        Options(reasoning=True),
+    ),
+    Case(
+        "R6",
+        [user(), call(id="fc_1"), output()],
+        [user(), call(id="fc_1"), output()],
+        "/1",
+        "without its required 'reasoning' item",
+        Options(reasoning=True),
+        Options(),
+    ),
+    Case(
+        "R7",
+        [user(), call(id="call_1"), output()],
+        [user(), call(id="fc_1"), output()],
+        "/1/id",
+        "Invalid 'input[1].id': 'call_1'. Expected an ID that begins with 'fc'.",
+    ),
+    Case(
+        "R7",
+        [user(), assistant("Hi", id="chatcmpl-1"), user()],
+        [user("Hi") | {"id": "chatcmpl-1"}, assistant("Hi", id="msg_1"), user()],
+        "/1/id",
+        "Invalid 'input[1].id': 'chatcmpl-1'. Expected an ID that begins with 'msg'.",
+    ),
+    Case(
+        "R7",
+        [user(), call(id=""), output()],
+        [user(), call(id="fc_1"), output()],
+        "/1/id",
+        "Invalid 'input[1].id': ''. Expected an ID that contains letters, numbers, underscores, or dashes",
+    ),
+    Case(
+        "R8",
+        [user(), assistant([{"type": "input_text", "text": "Hi"}]), user()],
+        [user(), SAID_IN_FULL, user()],
+        "/1/content/0/type",
+        "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.",
+    ),
+    Case(
+        "R8",
+        [user([text("Hi")])],
+        [user([{"type": "input_text", "text": "Hi"}])],
+        "/0/content/0/type",
+        "Invalid value: 'text'. Supported values are: 'input_text', 'input_image',",
+    ),
+    Case(
+        "R10",
+        [user(), reasoning(), SAID_IN_FULL, reasoning(), SAID_IN_FULL | {"id": "msg_2"}, user()],
+        [user(), reasoning(), SAID_IN_FULL, reasoning("rs_2"), SAID_IN_FULL | {"id": "msg_2"}, user()],
+        "/3",
+        "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.",
+    ),
+    Case(
+        "R10",
+        [user(), call(id="fc_1"), {"type": "item_reference", "id": "fc_1"}, output()],
+        [user(), call(id="fc_1"), {"type": "item_reference", "id": "msg_1"}, output()],
+        "/2",
+        "Duplicate item found with id fc_1.",
+    ),
+    Case(
+        "R11",
+        [user(), call(), output(), output()],
+        [user(), call(), output(), call("c2"), output("c2")],
+        "/3/call_id",
+        "Duplicate function_call_output for call_id 'c1'.",
+    ),
+    Case(
+        "R11",
+        [user(), call(), custom(), output()],
+        [user(), call(), custom("c2"), output(), custom_output("c2")],
+        "/2/call_id",
+        "two calls, or two outputs, have the same call_id",
+    ),
+    Case(
+        "R9",
+        [user(), reasoning(encrypted_content=None), assistant(), user()],
+        [user(), reasoning(encrypted_content=None), SAID_IN_FULL, user()],
+        "/1",
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+    ),
+    Case(
+        "A1",
+        [user(), assistant([use(), use("c2")]), user([result()])],
+        [user(), assistant([use(), use("c2")]), user([result("c2"), result()])],
+        "/1",
+        "`tool_use` ids were found without `tool_result` blocks immediately after: c2. Each",
+    ),
+    Case(
+        "A1",
+        [user(), assistant([use()]), user("Wait")],
+        [user(), assistant([use()]), user([result(), text("Wait")])],
+        "/1",
+        "immediately after: c1.",
+    ),
+    Case(
+        "A2",
+        [user(), assistant(), user([result()])],
+        [user(), assistant([text("Hello"), use()]), user([result()])],
+        "/2/content/0",
+        "unexpected `tool_use_id` found in `tool_result` blocks: c1.",
+    ),
+    Case(
+        "A3",
+        [user(), assistant([use()]), user([text("Here"), result()])],
+        [user(), assistant([use()]), user([result(), text("Here")])],
+        "/2/content/1",
+        "after other blocks",
+    ),
+    Case("A4", [user([text("")])], [user([text("x")])], "/0/content/0/text", "blocks must be non-empty"),
+    Case("A4", [user(" \n")], [user(" x\n")], "/0/content", "must contain non-whitespace text"),
+    Case("A4", [user([text("x"), text("")])], [user([text("x"), text(" ")])], "/0/content/1/text", "must be non-empty"),
+    Case(
+        "A4",
+        [user(), assistant([text(" "), use()]), user([result()])],
+        [user(), assistant([text(" "), text("Let me see."), use()]), user([result()])],
+        "/1/content/0/text",
+        "must contain non-whitespace text",
+    ),
+    Case(
+        "A4",
+        {"system": [text(" ")], "messages": [user()]},
+        {"system": [text("Be kind.")], "messages": [user()]},
+        "/system/0/text",
+        "must contain non-whitespace text",
+    ),
+    Case("A5", [user(""), assistant(), user()], [user("x"), assistant(), user()], "/0/content", "non-empty content"),
+    Case(
+        "A5",
+        [user(), assistant([]), user()],
+        [user(), assistant([])],
+        "/1/content",
+        "except for the optional final assistant message",
+        Options(prefill=True),
+    ),
+    Case(
+        "A6", [user(), assistant("It is")], [user(), assistant("It is"), user()], "/1", "must end with a user message"
+    ),
+    Case(
+        "A6",
+        [user(), assistant("It is")],
+        [user(), assistant("It is")],
+        "/1",
+        "does not support assistant message prefill",
+        Options(),
+        Options(prefill=True),
+    ),
+    Case("A7", [user(), user()], [user(), assistant(), user()], "/1", "follow one another", Options(observations=True)),
+    Case(
+        "A8",
+        [user(), assistant([thought(signature=""), text("x")]), user()],
+        [user(), assistant([thought(), text("x")]), user()],
+        "/1/content/0/signature",
+        "Invalid `signature` in `thinking` block",
+    ),
+    Case(
+        "A9",
+        [user(), assistant([thought(), use()]), user([result()]), assistant([use("c2")]), user([result("c2")])],
+        [user(), assistant([thought(), use()]), user([result()]), assistant([text("x")]), user()],
+        "/3",
+        "Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+    ),
+    Case(
+        "A9",
+        [user(), assistant([use()]), user([result()])],
+        [user(), assistant([{"type": "redacted_thinking", "data": "x"}, use()]), user([result()])],
+        "/1",
+        "a final `assistant` message must start with a thinking block",
+        THINKS,
+    ),
+    Case(
+        "A10",
+        [user(), assistant("[interrupted]"), user(), assistant([thought(), text("x")]), user()],
+        [user(), assistant("It is"), user(), assistant([thought(), text("x")]), user()],
+        "/1/content",
+        "differ from those that the thinking was made for",
+        Options(earlier=[user(), assistant("It is"), user()]),
+    ),
+    Case(
+        "A10",
+        {"system": "Be brief.", "messages": [user(), assistant([thought(), text("x")]), user()]},
+        {"system": "Be brief.", "messages": [user(), assistant("x"), user()]},
+        "/system",
+        "differ from those that the thinking was made for",
+        Options(earlier={"system": "Be kind.", "messages": [user()]}),
+    ),
+    Case(
+        "A11",
+        [user(), assistant([use(arguments="{}")]), user([result()])],
+        [user(), assistant([use(arguments={})]), user([result()])],
+        "/1/content/0/input",
+        "is not an object",
+    ),
+    Case(
+        "A11",
+        [user(), assistant([{"type": "thinking", "thinking": "hm"}, text("x")]), user()],
+        [user(), assistant([thought(), text("x")]), user()],
+        "/1/content/0/signature",
+        "signature field",
+    ),
+    Case(
+        "A12",
+        [user(), assistant([use(), use()]), user([result()])],
+        [user(), assistant([use(), use("c2")]), user([result(), result("c2")])],
+        "/1/content/1/id",
+        "`tool_use` ids must be unique",
+    ),
+    Case(
+        "A13",
+        [user(), assistant([use()]), user([result()]), assistant([use()]), user([result()])],
+        [user(), assistant([use()]), user([result()]), assistant([use("c2")]), user([result("c2")])],
+        "/3/content/0/id",
+        "`tool_use` ids must be unique",
+    ),
+    Case(
+        "A14",
+        [user(), assistant([use()]), user([result()]), user([result()])],
+        [user(), assistant([use()]), user([result()])],
+        "/3/content/0",
+        "each tool_use must have a single result. Found multiple `tool_result` blocks with id: c1",
+    ),
+    Case(
+        "A15",
+        [user(), assistant([text("x"), search()]), user()],
+        [user(), assistant([text("x"), search(), searched()]), user()],
+        "/1/content/1",
+        "`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block",
+    ),
+    Case(
+        "A15",
+        [user(), assistant([text("x"), search()]), user()],
+        [user(), assistant([text("x"), search()])],
+        "/1/content/1",
+        "`web_search` tool use",
+    ),
+    Case(
+        "A16",
+        [user(), assistant([search(), searched()]), user(), assistant([searched(), text("x")]), user()],
+        [user(), assistant([search(), searched()]), user(), assistant([text("x")]), user()],
+        "/3/content/0",
+        "unexpected `tool_use_id` found in `web_search_tool_result` blocks: srvtoolu_1. Each `web_search",
+    ),
+    Case(
+        "A17",
+        [user(), assistant([text("x"), search("toolu_1"), searched("toolu_1")]), user()],
+        [user(), assistant([text("x"), search(), searched()]), user()],
+        "/1/content/1/id",
+        "server_tool_use.id: String should match pattern '^srvtoolu_[a-zA-Z0-9_]+$'",
+    ),
+    Case(
+        "A18",
+        [user(), assistant([use()]), user([result() | {"content": [text("")]}])],
+        [user(), assistant([use()]), user([result() | {"content": []}])],
+        "/2/content/0/content/0/text",
+        "text content blocks must be non-empty",
+    ),
+    Case(
+        "A18",
+        [user(), assistant([use()]), user([result() | {"content": "\n"}])],
+        [user(), assistant([use()]), user([result() | {"content": ""}])],
+        "/2/content/0/content",
+        "text content blocks must contain non-whitespace text",
+    ),
+    Case(
+        "A19",
+        [user(), assistant([thought()])],
+        [user(), assistant([thought(), text("x")])],
+        "/1/content/0",
+        "The final block in an assistant message cannot be `thinking`.",
+        Options(prefill=True),
+    ),
+    Case(
+        "A19",
+        [user(), assistant([thought(), text("x")])],
+        [user(), assistant([thought(), text("x")])],
+        "/1/content/0",
+        "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.",
+        Options(prefill=True, thinking=False),
+        Options(prefill=True, thinking=True),
+    ),
+    Case(
+        "A20",
+        [user(), assistant("It is ")],
+        [user(), assistant("It is")],
+        "/1/content",
+        "final assistant content cannot end with trailing whitespace",
+        Options(prefill=True),
+    ),
+    Case(
+        "A20",
+        [user(), assistant([text("It is\n")])],
+        [user(), assistant([text("\nIt is")])],
+        "/1/content/0/text",
+        "final assistant content cannot end with trailing whitespace",
+        Options(prefill=True),
+    ),
+    Case(
+        "A21",
+        [user(), assistant([text("x"), thought(), text("y")]), user()],
+        [user(), assistant([thought(), text("x"), thought(), text("y")]), user()],
+        "/1/content/0",
+        "the first block must be `thinking` or `redacted_thinking`. Found `text`.",
+    ),
+    Case(
+        "G1",
+        [content("user", SAID), content("model", SIGNED, fcall("g")), content("user", fresponse())],
+        [content("user", SAID), content("model", SIGNED, fcall("g")), content("user", fresponse(), fresponse("g"))],
+        "/1",
+        "the number of function response parts is equal to the number of function call parts",
+    ),
+    Case(
+        "G1",
+        [content("user", SAID), content("model", SIGNED), content("user", SAID)],
+        [content("user", SAID), content("model", SIGNED), content("user", fresponse()), content("user", SAID)],
+        "/1",
+        "the number of function response parts",
+    ),
+    Case(
+        "G2",
+        [content("user", SAID), content("model", SAID), content("model", SIGNED), content("user", fresponse())],
+        [content("user", SAID), content("model", SAID, SIGNED), content("user", fresponse())],
+        "/2",
+        "function call turn comes immediately after a user turn",
+    ),
+    Case(
+        "G2",
+        [content("model", SIGNED), content("user", fresponse())],
+        [content("user", SAID), content("model", SIGNED), content("user", fresponse())],
+        "/0",
+        "function call turn comes immediately after a user turn",
+    ),
+    Case(
+        "G3",
+        [content("user", SAID), content("model", SAID), content("user", fresponse())],
+        [content("user", SAID), content("model", SAID, SIGNED), content("user", fresponse())],
+        "/2",
+        "function response turn comes immediately after a function call turn",
+    ),
+    Case(
+        "G4",
+        [content("user", SAID), content("model", fcall()), content("user", fresponse())],
+        [content("user", SAID), content("model", fcall()), content("user", fresponse()), content("user", SAID)],
+        "/1/parts/0",
+        "missing a thought_signature in functionCall parts",
+    ),
+    Case(
+        "G4",
+        [content("user", SAID), content("model", fcall(), SIGNED), content("user", fresponse(), fresponse())],
+        [content("user", SAID), content("model", SIGNED, fcall()), content("user", fresponse(), fresponse())],
+        "/1/parts/0",
+        "missing a thought_signature in functionCall parts",
+    ),
+    Case(
+        "G4",
+        [content("user", SAID), content("model", fcall()), content("user", fresponse())],
+        [content("user", SAID), content("model", fcall()), content("user", fresponse())],
+        "/1/parts/0",
+        "missing a thought_signature",
+        Options(),
+        Options(thought_signatures=False),
+    ),
+    Case("G5", [content("assistant", SAID)], [content("user", SAID)], "/0/role", "a role other than user and model"),
+    Case(
+        "G5",
+        [content("user", SAID), content("model")],
+        [content("user", SAID)],
+        "/1/parts",
+        "GenerateContentRequest.contents[1].parts: contents.parts must not be empty.",
+    ),
+    Case(
+        "G5",
+        [content("user", SAID, {})],
+        [content("user", SAID, {"text": " "})],
+        "/0/parts/1",
+        "GenerateContentRequest.contents[0].parts[1].data: required oneof field 'data' must have one initialized field",
+    ),
+    Case(
+        "G6",
+        [content("user", SAID), content("model", {"text": ""}), content("user", SAID)],
+        [content("user", SAID), content("model", {"text": "", "thoughtSignature": "c2ln"}), content("user", SAID)],
+        "/1/parts/0/text",
+        "Unable to submit request because it has an empty text parameter.",
+    ),
+)
+
+RULE = {rule.id: rule for rule in RULES}
