@@ -1,1 +1,22 @@
-"""The APIs of models: one folder for each, and what all of them share."""
+"""The APIs of models: one folder for each, and what all of them share. Nothing is sent to an API."""
+
+from tpharness.model_apis.append_only import check_append_only
+from tpharness.model_apis.check import RULES, check_payload
+from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.payloads import payload_of
+from tpharness.model_apis.request import ModelRequest, read_request
+from tpharness.model_apis.rule import Confidence, Options, Rule
+
+__all__ = [
+    "API_NAMES",
+    "RULES",
+    "ApiName",
+    "Confidence",
+    "ModelRequest",
+    "Options",
+    "Rule",
+    "check_append_only",
+    "check_payload",
+    "payload_of",
+    "read_request",
+]
