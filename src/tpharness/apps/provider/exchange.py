@@ -45,8 +45,8 @@ class Exchange:
     its conversation, None for a request that belongs to none; `aside` says why a request with a mark was taken for one
     beside the conversation (a title, a summary), None otherwise; `unplanned` that its conversation had no plan left;
     `retry_of` is the number of the request that this one repeats. `refusals` are the findings of the API's rules, of
-    every level, also where the provider is not strict. `status` is the HTTP status of the answer, 0 before there is one.
-    Times are `loop.time()`. `payload` is what the model reads: messages, contents, or the items of Responses with
+    every level, also where the provider is not strict. `status` is the HTTP status of the answer, 0 before there is
+    one. Times are `loop.time()`. `payload` is what the model reads: messages, contents, or the items of Responses with
     references resolved and those of the previous response before them; findings point into it. `missing` are ids of
     items that a Responses request refers to and the store does not have.
     """

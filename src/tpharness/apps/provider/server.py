@@ -44,8 +44,8 @@ class Provider:
 
     `port` 0 takes any free one. With `strict` a request is refused, with the real API's status and error, for every
     finding of the API's rules at level MUST and for items, signatures and encrypted contents that the provider never
-    gave; without it everything is answered, and the findings are noted all the same. `keeps_unfinished`: items of a Responses
-    answer that never completed can be referred to. TargetError when the port is taken.
+    gave; without it everything is answered, and the findings are noted all the same. `keeps_unfinished`: items of a
+    Responses answer that never completed can be referred to. TargetError when the port is taken.
     """
 
     def __init__(self, *, port: int = 0, strict: bool = True, keeps_unfinished: bool = False) -> None:
