@@ -1128,8 +1128,15 @@ func (r *run) startTool(text raw) {
 	case args.fields != nil:
 		c.fields = args.fields
 	}
-	r.finishResponse()
+	r.finishResponseOf(c)
 	r.sendInput(c)
+}
+
+// finishResponseOf finishes the response that streams, if a call that runs is one of its own: no other ends it (R40).
+func (r *run) finishResponseOf(c *call) {
+	if c.response == r.response {
+		r.finishResponse()
+	}
 }
 
 // holds says whether a response is of this run; a call may be one of an earlier run (R30).
@@ -1150,7 +1157,7 @@ func (r *run) progress(text raw) {
 	if c == nil || c.answered {
 		return
 	}
-	r.finishResponse()
+	r.finishResponseOf(c)
 	r.sendInput(c)
 	r.send(object{"type": "tool-output-available", "toolCallId": c.id, "output": event.Content, "preliminary": true})
 }
@@ -1177,7 +1184,7 @@ func (r *run) endTool(text raw) {
 	if c == nil || c.answered || c.ofProvider || result.Outcome == "interrupted" {
 		return
 	}
-	r.finishResponse()
+	r.finishResponseOf(c)
 	r.sendInput(c)
 	c.answered = true
 	returned, events := result.asReturn(c)
@@ -1280,10 +1287,10 @@ func (r *run) sendOutput(c *call, result toolResult) {
 }
 
 // record adds a return to the request that answers its response: in the order of the calls (R11), at the time of the last
-// one. Where the model was asked again meanwhile, it begins a request of its own (R25).
+// one, also where the model was asked again meanwhile (R25).
 func (r *run) record(c *call, returned part) {
 	request := &fact{kind: returnsFact, response: c.response}
-	for i := len(r.facts) - 1; i >= 0 && r.facts[i].kind != responseFact; i-- {
+	for i := len(r.facts) - 1; i >= 0; i-- {
 		if f := r.facts[i]; f.kind == returnsFact && f.response == c.response {
 			request = f
 			r.facts = slices.Delete(r.facts, i, i+1)

@@ -32,6 +32,7 @@ from tests.seeded_defects import (
     threads,
     tools,
     turns,
+    unnoticed,
     values,
 )
 from tests.seeded_defects.harmless import HARMLESS
@@ -68,6 +69,7 @@ DEFECTS = (
     *edges.DEFECTS,
     *each_version.DEFECTS,
     *servers.DEFECTS,
+    *unnoticed.DEFECTS,
 )
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""

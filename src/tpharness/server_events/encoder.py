@@ -226,7 +226,7 @@ class Encoder:
         call_id = part["tool_call_id"]
         if call_id in self._calls and part.get("args") is not None and call_id not in self._announced:
             self._calls[call_id]["given"] = parse_tool_args(part["args"])
-        chunks = self._announce(call_id, waiting=True)
+        chunks = self._announce_of(call_id)
         if call_id not in self._announced:  # a call of the history before this run
             self._announced.add(call_id)
             name, args = part["tool_name"], parse_tool_args(part.get("args"))
@@ -243,7 +243,7 @@ class Encoder:
         if tool_name is None or call_id in self._returned:
             return []  # R36, R14: the recorder reports it
         outcome, retry = outcome_of(part), part.get("part_kind") == "retry-prompt"
-        chunks = self._announce(call_id, waiting=True)
+        chunks = self._announce_of(call_id)
         if outcome == "interrupted":
             return chunks  # R41
         self._returned.add(call_id)
@@ -354,6 +354,10 @@ class Encoder:
             if not (waiting and call_id != now and unsaid and not call["more"]):
                 chunks += self._announce_call(call_id)
         return chunks
+
+    def _announce_of(self, call_id: str) -> Chunks:
+        """Send the inputs of a response that a tool shows to be over: only one of its own tools does (R40)."""
+        return [] if self._responding and call_id not in self._calls else self._announce(call_id, waiting=True)
 
     def _announce_call(self, call_id: str) -> Chunks:
         """Send the input of a call, once."""

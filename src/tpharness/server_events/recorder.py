@@ -230,16 +230,17 @@ class Recorder:
     def _tool_call(self, event: Mapping[str, Any]) -> None:
         part = event["part"]
         call_id = part["tool_call_id"]
-        if self._writer.response_open:
+        if self._streams(call_id):
             self._finish_response(part)
+            self.state = RunState.EXECUTING
         else:
             self._calls.amend(part, self._report)
         if self._writer.call_key(call_id) is None:  # a call of a history that this thread does not hold
             self._begin_response()
             self._writer.add_part("tool-call", call_fields(part))
             self._finish_response()
+            self.state = RunState.EXECUTING
         self._writer.note_running(call_id, self._at)
-        self.state = RunState.EXECUTING
 
     def _tool_result(self, event: Mapping[str, Any]) -> None:
         part = event["part"]
@@ -248,8 +249,9 @@ class Recorder:
         if tool_name is None:
             self._report(v.UNKNOWN_CALL, f"result for call {call_id!r}", got=part)
             return  # R36: it is ignored, so the response continues
-        self._finish_response()
-        self.state = RunState.EXECUTING
+        if self._streams(call_id):
+            self._finish_response()
+            self.state = RunState.EXECUTING
         written = return_part(part, tool_name)
         if written is None:
             return  # R41: the result of a tool that the interruption stopped is not a return, and tells nothing
@@ -338,6 +340,11 @@ class Recorder:
         opened = self._writer.finish_response()
         if opened:
             self._report(v.DISCARDED, f"open parts that are discarded: {opened}")
+
+    def _streams(self, call_id: str) -> bool:
+        """Whether a call is one of the response that streams: only its own tools end a response (R40)."""
+        held = (p for p in self._parts.values() if p.kind == "tool-call" and p.fields["tool_call_id"] == call_id)
+        return self._writer.response_open and any(held)
 
     def _waits(self, call_id: str) -> bool:
         """Whether the thread has a call of that id, streaming or complete, that has no return yet."""
