@@ -32,8 +32,8 @@ from tpharness.apps.marks import new_mark
 from tpharness.apps.play import Player
 from tpharness.apps.process import AppProcess
 from tpharness.apps.provider.server import Provider
-from tpharness.run import Outcome, ResultReady
 from tpharness.targets.server_process import free_port
+from tpharness.verdict import Outcome, ResultReady
 
 ROUNDS = 60
 ADDED_LIMIT = 50.0  # milliseconds

@@ -15,8 +15,9 @@ from statistics import median
 
 from benchmarks.table import at_most, report, shown
 
-from tpharness.run import RunFinished, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.targets import Reference
+from tpharness.verdict import RunFinished
 
 MOST = 3.0
 

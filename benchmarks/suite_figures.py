@@ -23,7 +23,7 @@ from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.generate.programs import program
 from tpharness.explore.mutation import Defect, Harmless, load_changes, load_scenarios, play_change, record_unharmed
 from tpharness.resources import scenarios_dir
-from tpharness.run import ResultReady, RunFinished, RunOptions, RunStarted, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.run.plan import base_case, make_script
 from tpharness.run.play import Played, Players, play
 from tpharness.run.select import select_scenarios
@@ -32,6 +32,7 @@ from tpharness.scenario import load_scenario
 from tpharness.targets import Reference
 from tpharness.targets.contract import Script
 from tpharness.targets.reference import ReferenceClient, receive_turns
+from tpharness.verdict import ResultReady, RunFinished, RunStarted
 
 __all__: list[str] = []
 

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from tpharness.checks import Delivery, Evidence
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.resources import scenarios_dir
-from tpharness.run.baseline import load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.run.plan import base_case
 from tpharness.run.play import Players, play
 from tpharness.run.select import SelectedScenario, select_scenarios

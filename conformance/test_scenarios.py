@@ -7,7 +7,7 @@ import pytest
 from tpharness.report import failure_lines
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions, play_one
-from tpharness.run.baseline import load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
 

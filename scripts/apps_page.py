@@ -26,7 +26,7 @@ from tpharness.apps.config import load_config
 from tpharness.apps.engine import AppOptions, run_app
 from tpharness.errors import TpharnessError
 from tpharness.findings import Kind, Level
-from tpharness.run import Outcome, Result, ResultReady, RunStarted
+from tpharness.verdict import Outcome, Result, ResultReady, RunStarted
 
 ROOT = Path(__file__).parent.parent
 APPS = ROOT / "examples" / "apps"

@@ -17,9 +17,10 @@ from typing import Any
 import yaml
 
 from tpharness.resources import conformance_dir, scenarios_dir
-from tpharness.run import Outcome, ResultReady, RunOptions, RunStarted, run_suite
-from tpharness.run.baseline import load_baseline
+from tpharness.run import RunOptions, run_suite
+from tpharness.run.baselines import load_baseline
 from tpharness.scenario import load_scenario
+from tpharness.verdict import Outcome, ResultReady, RunStarted
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "conformance" / "interop.json"

@@ -12,7 +12,8 @@ import pytest
 from benchmarks import core_figures, performance, performance_page, table
 from benchmarks.figures import FIGURES, Pair, Point
 
-from tpharness.run import RunFinished, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
+from tpharness.verdict import RunFinished
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SHARED = {

@@ -23,8 +23,8 @@ from tpharness.protocol.diff import diff
 from tpharness.report import failure_lines
 from tpharness.resources import conformance_dir, schema_path
 from tpharness.rooms import ROOMS
-from tpharness.run import Outcome, Result
 from tpharness.suite_yaml import load_suite_yaml
+from tpharness.verdict import Outcome, Result
 
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
 PACKAGES_BESIDE_THE_CORE = ("model_apis", *ROOMS)

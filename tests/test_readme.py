@@ -13,9 +13,10 @@ import yaml
 
 from tpharness.report import failure_lines
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, RunOptions, play_one
+from tpharness.run import RunOptions, play_one
 from tpharness.scenario import load_text
 from tpharness.scenario_files import find_files
+from tpharness.verdict import Outcome
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

@@ -14,7 +14,7 @@ from tests.scenarios import load_builtin
 from tpharness.clauses import load_clauses
 from tpharness.protocol.versions import Version
 from tpharness.resources import conformance_dir, scenarios_dir
-from tpharness.run.baseline import load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.run.plan import base_case
 from tpharness.run.play import Players, play
 from tpharness.scenario import AgentRun, Compare, Scenario

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from tpharness.protocol.rules import check_thread
     from tpharness.protocol.versions import Version
     from tpharness.readings import Readings
-    from tpharness.run import Outcome, Result, RunOptions, play_one, run_suite
+    from tpharness.run import RunOptions, play_one, run_suite
     from tpharness.scenario import load_scenario
     from tpharness.server_events import Recorder
     from tpharness.testing import Played, assert_passed, play
+    from tpharness.verdict import Outcome, Result
     from tpharness.wires.vsp.assembler import Assembler
 
 __all__ = [
@@ -81,10 +82,11 @@ _HOMES = {
     "tpharness.protocol.rules": ("check_thread",),
     "tpharness.protocol.versions": ("Version",),
     "tpharness.readings": ("Readings",),
-    "tpharness.run": ("Outcome", "Result", "RunOptions", "play_one", "run_suite"),
+    "tpharness.run": ("RunOptions", "play_one", "run_suite"),
     "tpharness.scenario": ("load_scenario",),
     "tpharness.server_events": ("Recorder",),
     "tpharness.testing": ("Played", "assert_passed", "play"),
+    "tpharness.verdict": ("Outcome", "Result"),
     "tpharness.wires.vsp.assembler": ("Assembler",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

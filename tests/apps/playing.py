@@ -13,7 +13,7 @@ from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import URL_VARIABLE
 from tpharness.apps.engine import AppOptions, play_app
 from tpharness.findings import Level
-from tpharness.run import Result, ResultReady, RunEvent
+from tpharness.verdict import Result, ResultReady, RunEvent
 
 STOP, THREAD = "POST /api/chat/{id}/stop", "GET /api/chat/{id}"
 NOT_ASKED_FOR = {

@@ -13,7 +13,7 @@ from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.config import load_config
 from tpharness.findings import Level, load_kinds
 from tpharness.resources import conformance_dir
-from tpharness.run.baseline import load_baseline
+from tpharness.run.baselines import load_baseline
 
 DATA: dict[str, dict[str, Any]] = json.loads(apps_page.DATA.read_text("utf-8"))
 

@@ -15,8 +15,8 @@ from tpharness.apps.cases.catalogue import BASIC, CaseSource, all_cases
 from tpharness.apps.cases.from_scenarios import scenario_case
 from tpharness.model_apis.plan import Break, Finish
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome
 from tpharness.scenario import load_text
+from tpharness.verdict import Outcome
 
 TOOL = Tool(name="book_hotel", args={"city": "Paris", "nights": 2})
 TOP = scenarios_dir()

@@ -19,7 +19,7 @@ from tests.distribution import Sample
 from tpharness.apps.cases import Tool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.checks import APP_CHECKS
-from tpharness.run import Outcome, Result
+from tpharness.verdict import Outcome, Result
 
 TELLING = (
     "uncut/tool-call",

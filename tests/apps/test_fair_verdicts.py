@@ -23,7 +23,7 @@ from tpharness.apps.evidence import CutSeen, ReplySeen
 from tpharness.model_apis.messages import HistoryMessage
 from tpharness.model_apis.plan import Finish, Plan
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome
+from tpharness.verdict import Outcome
 
 
 class Busy(ChatApp):

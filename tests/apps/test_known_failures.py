@@ -9,7 +9,7 @@ import pytest
 from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import THREAD, play, run_on
 
-from tpharness.run import Outcome, RunFinished
+from tpharness.verdict import Outcome, RunFinished
 
 CASE = "user-leaves/in-text"
 ENTRY = f"- id: {CASE}\n  findings: [{{code}}]\n  reason: a post after an interruption fails\n"

@@ -10,7 +10,7 @@ from tests.apps.chat_model import ModelError
 from tests.apps.playing import play
 
 from tpharness.errors import UsageError
-from tpharness.run import Outcome
+from tpharness.verdict import Outcome
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from tpharness.apps.play import Player
 from tpharness.apps.process import AppProcess
 from tpharness.apps.provider.server import Provider
 from tpharness.errors import TargetError, UsageError
-from tpharness.run import ResultReady
 from tpharness.targets.server_process import free_port
+from tpharness.verdict import ResultReady
 
 CHILDREN = """
 import http.server, os, subprocess, sys

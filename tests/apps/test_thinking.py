@@ -12,7 +12,7 @@ from tests.apps.playing import play
 
 from tpharness.apps.provider.thoughts import asks_for_thoughts
 from tpharness.findings import Level
-from tpharness.run import Outcome
+from tpharness.verdict import Outcome
 
 CASES = ("uncut/thinking", "user-leaves/in-thinking")
 

@@ -19,8 +19,8 @@ from tpharness.apps.engine import AppOptions, play_app
 from tpharness.apps.trouble import KINDS
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
-from tpharness.run import Outcome, Result, ResultReady
 from tpharness.targets.server_process import free_port
+from tpharness.verdict import Outcome, Result, ResultReady
 
 WAYS: list[tuple[Handler, str]] = [
     (odd_apps.html, "answer-not-a-stream"),

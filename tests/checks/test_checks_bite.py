@@ -12,8 +12,9 @@ from tpharness.checks.expectations import EXPECTATIONS
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol import history
 from tpharness.protocol.versions import Version
-from tpharness.run.judge import Outcome, holds, judge
+from tpharness.run.judge import holds, judge
 from tpharness.scenario import Compare, Expectation
+from tpharness.verdict.result import Outcome
 
 Document = dict[str, Any]
 

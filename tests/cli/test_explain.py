@@ -16,8 +16,8 @@ from tpharness.findings import load_kinds
 from tpharness.model_apis.check import RULES
 from tpharness.profiles import load_profiles
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome
 from tpharness.scenario_files import find_files
+from tpharness.verdict import Outcome
 
 PLAY = "tpharness run --clause"
 

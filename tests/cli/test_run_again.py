@@ -14,9 +14,10 @@ import pytest
 from tests.cli.conftest import Call
 
 from tpharness.resources import scenarios_dir, schema_path
-from tpharness.run import Outcome, Result, RunOptions
+from tpharness.run import RunOptions
 from tpharness.run.last_failed import LastFailed
 from tpharness.run.select import select_scenarios
+from tpharness.verdict import Outcome, Result
 
 CHANGED = "python:tests.run.test_truth:Changed"
 CHOSEN = ("parts/en*", "parts/file", "parts/thinking*", "stream/t*")

@@ -29,11 +29,13 @@ from tests.code_mutants.subjects import Pair, ReferenceSubject, Subject
 
 from tpharness.checks import Delivery
 from tpharness.protocol.canonical import canonical_thread
-from tpharness.run.baseline import Baseline, load_baseline
-from tpharness.run.judge import Outcome, judge
+from tpharness.run.baselines import load_baseline
+from tpharness.run.judge import judge
 from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario
+from tpharness.verdict.baseline import Baseline
+from tpharness.verdict.result import Outcome
 
 __all__ = ["Child", "Coverage", "Fate", "find_coverage", "play_listed", "play_mutants"]
 

@@ -26,9 +26,10 @@ from tests.patience import SLOW
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.generate.kinds import FuzzKind
 from tpharness.faults import FAULTS
-from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.run.session import Session
 from tpharness.targets.nodejs import find_node
+from tpharness.verdict import Outcome, ResultReady, RunFinished
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 START = "2025-01-20T10:00:00Z"

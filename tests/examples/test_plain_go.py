@@ -14,7 +14,7 @@ from tests.examples.stdio import Ask, asked
 from tests.examples.test_plain_examples import verdict
 from tests.golang import build, find_gofmt
 
-from tpharness.run import Outcome
+from tpharness.verdict import Outcome
 
 pytestmark = pytest.mark.go
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from tests.scenarios import load_builtin
 
-from tpharness.causes import causes_of
 from tpharness.errors import InputError, UsageError
 from tpharness.explore.campaigns import judging
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
@@ -21,12 +20,14 @@ from tpharness.explore.generate.kinds import GENERATORS, FuzzKind
 from tpharness.journal import keep
 from tpharness.protocol.migrate import convert
 from tpharness.readings import AnswerRule, Readings
-from tpharness.run import Outcome, RunOptions, play_one
+from tpharness.run import RunOptions, play_one
 from tpharness.run.session import Session
 from tpharness.run.workers import THIS_PROCESS, Workers
 from tpharness.scenario import AgentRun, Clock, Scenario, dump, load_scenario
 from tpharness.targets import Reference
 from tpharness.targets.remote import CannotPlayError
+from tpharness.verdict import Outcome
+from tpharness.verdict.causes import causes_of
 
 DEFECTS = "tests.explore.defects"
 LOSING = f"python:{DEFECTS}:line_splitting"

@@ -11,7 +11,7 @@ from tests.scenarios import TWO_TOOLS
 
 from tpharness.errors import UsageError
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, RunOptions, play_one
+from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case, cut_time, place_name
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
@@ -21,6 +21,7 @@ from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_s
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario import AgentRun, ClientCut, CutAt, CutPlan, CutUnit, WireEnd, load_scenario, load_text
 from tpharness.targets import Reference
+from tpharness.verdict import Outcome
 
 DEFECTS = "tests.explore.defects"
 THREE_STEPS = TWO_TOOLS + "      - response: [{text: Done}]\n"

@@ -19,11 +19,12 @@ from tpharness.histories.registry import OTHER_HISTORIES
 from tpharness.histories.suite import load_dialect_baseline, run_history
 from tpharness.model_apis.check import RULES
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions
-from tpharness.run.baseline import load_baseline
-from tpharness.run.judge import CheckState
+from tpharness.run import RunOptions
+from tpharness.run.baselines import load_baseline
 from tpharness.run.plan import base_case, cut_places
 from tpharness.scenario import load_text
+from tpharness.verdict import Outcome, Result, ResultReady, RunFinished
+from tpharness.verdict.result import CheckState
 
 PLAN, RELEASED, CURRENT, CODE, REPAIRED, *_ = OTHER_HISTORIES.values()
 DANGLING = {"chat-call-unanswered", "responses-call-unanswered", "anthropic-call-unanswered", "gemini-responses-uneven"}

@@ -14,9 +14,10 @@ import pytest
 from tests.distribution import ChosenScenarios
 from tests.prerequisites import PEERS
 
-from tpharness.run import Outcome, ResultReady, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.targets.browser import BROWSER_VARIABLE, browser_environment
 from tpharness.targets.node_packages import node_program
+from tpharness.verdict import Outcome, ResultReady
 
 pytestmark = pytest.mark.browser
 FIRST_HALF = [

@@ -14,8 +14,9 @@ import pytest
 from tests.distribution import ChosenScenarios, Sample
 
 from tpharness.resources import conformance_dir
-from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
-from tpharness.run.judge import Result
+from tpharness.run import RunOptions, run_suite
+from tpharness.verdict import Outcome, ResultReady, RunFinished
+from tpharness.verdict.result import Result
 
 SERVERS = ("pydantic-ai", pytest.param("ai-sdk-server", marks=pytest.mark.node), "langgraph")
 CLIENT = "ai-sdk-client"

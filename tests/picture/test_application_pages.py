@@ -14,10 +14,10 @@ from tpharness.picture import application_sections, applications_of_trace, entri
 from tpharness.picture.page import Page, render_page
 from tpharness.report.html import render_html
 from tpharness.report.summary import Report
-from tpharness.run import CheckState, Outcome, Result, ResultReady, RunFinished, RunStarted
 from tpharness.trace.format import encode_line
 from tpharness.trace.read import Trace
 from tpharness.trace.write import CaseFiles, TraceWriter
+from tpharness.verdict import CheckState, Outcome, Result, ResultReady, RunFinished, RunStarted
 
 CASE = "user-leaves/in-arguments"
 

@@ -11,7 +11,7 @@ from tests.report.test_reports import events, report_of
 from tpharness.findings import Finding, Kind, Place
 from tpharness.report import ConsoleReport, render_json
 from tpharness.report.junit import render_junit
-from tpharness.run import Outcome, Result, RunEvent
+from tpharness.verdict import Outcome, Result, RunEvent
 
 DIFFERS = Kind("identity-differs")
 

@@ -12,8 +12,9 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.report import Report
 from tpharness.report.github import render_github, render_github_of_several
 from tpharness.report.markdown import render_markdown, render_markdown_of_several
-from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, RunStarted, ScenarioFinished
+from tpharness.run import RunOptions
 from tpharness.run.engine import run_suite
+from tpharness.verdict import Outcome, Result, ResultReady, RunFinished, RunStarted, ScenarioFinished
 
 SCENARIO = """\
 description: A greeting.

@@ -21,10 +21,11 @@ from tpharness.clauses import load_rulings
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.report import Report, parse_reports
 from tpharness.report.html import render_html, render_html_of_several
-from tpharness.run import Outcome, Result, RunOptions, run_suite
-from tpharness.run.grouping import group_failures
+from tpharness.run import RunOptions, run_suite
 from tpharness.targets import Capabilities, Script, TargetOutput
 from tpharness.targets.reference import ReferenceServer, serve_turns
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.grouping import group_failures
 
 SWEPT = "cycles/three-steps"
 

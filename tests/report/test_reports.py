@@ -17,8 +17,8 @@ from tpharness.protocol.versions import Version
 from tpharness.report import ConsoleReport, Report, failure_lines, parse_reports, render_json
 from tpharness.report.junit import render_junit
 from tpharness.resources import schema_path
-from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.run.judge import Outage
+from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.verdict.result import Outage
 
 KIND = Kind("second-output")
 

@@ -7,7 +7,7 @@ import pytest
 from tpharness.findings import Kind, Place
 from tpharness.report import Report
 from tpharness.report.trend import PlayedRelease, trend_json
-from tpharness.run import Outcome, Result
+from tpharness.verdict import Outcome, Result
 
 WRONG = Kind("identity-differs").at(Place(side="client"))
 

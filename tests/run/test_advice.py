@@ -11,8 +11,9 @@ from tests.scenarios import load_builtin
 
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.run import Outcome, Result, RunOptions, play_one
+from tpharness.run import RunOptions, play_one
 from tpharness.targets import Capabilities, Packet, Reference, Script, Stream, TargetOutput
+from tpharness.verdict import Outcome, Result
 
 WHOLE = "basics/tool-call-and-answer"
 PART_LEFT_OPEN = "interruptions/error-mid-text"

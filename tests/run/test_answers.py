@@ -16,11 +16,11 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.answers import Answer, make_answer, results_of
 from tpharness.run.cluster import ItemEndsWorkersError
 from tpharness.run.dispatch import open_session, play_one, play_selected
-from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import CutAt
+from tpharness.verdict.result import Outcome, Result
 
 SWEPT, PLAIN = "basics/cancelled-in-arguments", "basics/tool-call-and-answer"
 ROOT = scenarios_dir()

@@ -8,12 +8,13 @@ import pytest
 from tests.scenarios import load_builtin
 
 from tpharness.journal import Interrupted
-from tpharness.run import Outcome, RunOptions, play_one
+from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case, make_script
 from tpharness.server_events import Chunks, Encoder
 from tpharness.targets.contract import RunScript, Script, TargetOutput
 from tpharness.targets.reference import Reference, ReferenceServer, serve_turns
 from tpharness.targets.remote import CannotPlayError
+from tpharness.verdict import Outcome
 
 SWEPT = "interruptions/arguments-stay-open-on-the-wire"
 INSIDE = {1, 2, 3, 5, 6}

@@ -17,8 +17,8 @@ from tpharness.findings import Kind, Place
 from tpharness.journal import Response
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, play_one, run_suite
-from tpharness.run.baseline import Baseline, BaselineEntry, load_baseline
+from tpharness.run import RunOptions, play_one, run_suite
+from tpharness.run.baselines import load_baseline
 from tpharness.run.dispatch import check_places
 from tpharness.run.judge import judge
 from tpharness.run.order import Order
@@ -26,11 +26,13 @@ from tpharness.run.plan import base_case, cut_case, cut_places
 from tpharness.run.play import Players, play
 from tpharness.run.select import select_scenarios
 from tpharness.run.sweeps.stepped import sweep
-from tpharness.run.traceability import find_unexercised_clauses, map_exercised_clauses
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.scenario.records import Compare
 from tpharness.targets import Reference, resolve_client, resolve_server
 from tpharness.targets.contract import Script, TargetOutput
+from tpharness.verdict import Outcome, Result, ResultReady, RunFinished
+from tpharness.verdict.baseline import Baseline, BaselineEntry
+from tpharness.verdict.traceability import find_unexercised_clauses, map_exercised_clauses
 
 SWEPT = ["cycles/three-steps", "cycles/parallel-completion-order", "events/order-in-time", "cycles/provider-executed"]
 

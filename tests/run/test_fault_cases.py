@@ -13,8 +13,9 @@ from tests.targets.servers import ALL, Connection, ContractServer, RawServer, in
 
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
-from tpharness.run import Outcome, Result, ResultReady, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.targets.remote import Patience
+from tpharness.verdict import Outcome, Result, ResultReady
 
 PATIENT = Patience(total=30.0)
 TOOLS = "basics/tool-call-and-answer"

@@ -17,7 +17,8 @@ from tests.distribution import ChosenScenarios
 from tpharness.checks import CHECKS, NotApplicable
 from tpharness.protocol.versions import Version
 from tpharness.report.not_judged import never_judged
-from tpharness.run import Outcome, Result, ResultReady, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
+from tpharness.verdict import Outcome, Result, ResultReady
 
 ROOT = Path(__file__).parents[2]
 NAMES = [check.name for check in CHECKS]

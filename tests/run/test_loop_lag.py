@@ -10,13 +10,13 @@ import pytest
 from tests.scenarios import load_builtin
 
 from tpharness.findings import Place
-from tpharness.run import Outcome, Result
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.play import Players
 from tpharness.run.session import Session
 from tpharness.targets import Reference
 from tpharness.targets.contract import Script, TargetOutput
 from tpharness.targets.remote import CAPABILITY_KINDS, BrokenContractError, Remote
+from tpharness.verdict import Outcome, Result
 
 SCENARIO = load_builtin("basics/client-loses-the-end")
 

@@ -9,8 +9,9 @@ from tests.distribution import ChosenScenarios
 from tests.scenarios import load_builtin
 
 from tpharness.errors import TargetError
-from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, play_one, run_suite
+from tpharness.run import RunOptions, play_one, run_suite
 from tpharness.targets import Capabilities, TargetOutput
+from tpharness.verdict import Outcome, ResultReady, RunFinished
 
 STUB = "python:tests.run.test_no_part:Stub"
 STREAM_ONLY = "stream/unknown-finish-reason"

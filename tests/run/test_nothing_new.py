@@ -13,7 +13,6 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Interrupted
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
-from tpharness.run.judge import CheckState
 from tpharness.run.plan import base_case
 from tpharness.run.select import select_scenarios
 from tpharness.run.sweeps import stepped
@@ -22,6 +21,7 @@ from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario import load_scenario, load_text
 from tpharness.targets import Reference
 from tpharness.targets.reference import ReferenceServer
+from tpharness.verdict.result import CheckState
 
 AT, LATER = "2026-01-01T00:00:05Z", "2026-01-01T00:00:05.5Z"
 THREAD: dict[str, Any] = {

@@ -11,8 +11,9 @@ from tests.targets.clients import CLIENT, ContractClient
 from tests.targets.servers import ContractServer, RawServer, in_thread
 
 from tpharness.cli import main
-from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.targets.remote import Patience
+from tpharness.verdict import Outcome, Result, ResultReady, RunFinished
 
 QUICK = Patience(limit=0.5)
 MANY = ("basics", "interruptions/abort*", "interruptions/mid-*", "interruptions/t*", "cycles/three-steps")

@@ -20,11 +20,12 @@ from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Re
 
 from tpharness.cli import main
 from tpharness.errors import TargetError
-from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, RunStarted, play_one, run_suite
-from tpharness.run.grouping import group_failures
+from tpharness.run import RunOptions, play_one, run_suite
 from tpharness.run.loop_lag import LoopLag
-from tpharness.run.profile_tally import tally_profiles
 from tpharness.targets.remote import Patience
+from tpharness.verdict import Outcome, Result, ResultReady, RunFinished, RunStarted
+from tpharness.verdict.grouping import group_failures
+from tpharness.verdict.profile_tally import tally_profiles
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CALM = Patience(total=30.0, limit=0.1)

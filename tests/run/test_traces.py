@@ -20,7 +20,7 @@ from tpharness.protocol.versions import Version, newest_version
 from tpharness.report.trace import TraceReport
 from tpharness.report.trace_lines import case_lines
 from tpharness.resources import scenarios_dir
-from tpharness.run import Result, ResultReady, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.run.select import select_scenarios
 from tpharness.targets import Reference
 from tpharness.targets.contract import Script
@@ -28,6 +28,7 @@ from tpharness.targets.reference import ReferenceServer
 from tpharness.trace.format import Traced
 from tpharness.trace.read import Trace, TracedCase
 from tpharness.trace.tape import Tape
+from tpharness.verdict import Result, ResultReady
 
 ALL_IDS = [one.id for one in select_scenarios((), (scenarios_dir(),))]
 FAILING = (

@@ -12,10 +12,11 @@ from tests.scenarios import load_builtin
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.readings import AnswerRule, Readings, UnfinishedRule
-from tpharness.run import Outcome, Result, RunOptions, play_one
+from tpharness.run import RunOptions, play_one
 from tpharness.run.session import Session
-from tpharness.run.tally import count_departing
 from tpharness.targets import Capabilities, Packet, Reference, Script, Stream, TargetOutput
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.tally import count_departing
 
 SCENARIO = "threads/right-and-not-only-the-same"
 STREAM_ONLY = "stream/approval-for-an-unknown-call"

@@ -14,7 +14,8 @@ from typing import Any
 from tests.targets.clients import ContractClient
 from tests.targets.servers import Connection, ContractServer, RawServer, in_thread
 
-from tpharness.run import Outcome, Result, ResultReady, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
+from tpharness.verdict import Outcome, Result, ResultReady
 
 SECONDS = 60  # within which the other run has to come
 TIMEOUT = "interruptions/timeout-by-stall"

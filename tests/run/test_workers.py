@@ -16,9 +16,10 @@ import pytest
 
 from tpharness.errors import InputError, ScenarioError, TargetError, TpharnessError, UsageError
 from tpharness.findings import Finding, Kind, Place
-from tpharness.run import RunFinished, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order, started
 from tpharness.targets.remote import BrokenContractError, CannotPlayError, UnreachableError
+from tpharness.verdict import RunFinished
 
 KIND = Kind("identity-differs")
 FOUND: Finding = KIND.at(Place(case="a/b"), "it is wrong")

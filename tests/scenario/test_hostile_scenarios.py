@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from tpharness.errors import InputError, ScenarioError
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, ResultReady, RunOptions, dispatch, run_suite
+from tpharness.run import RunOptions, dispatch, run_suite
 from tpharness.scenario import load_scenario, load_text
 from tpharness.suite_yaml import load_suite_yaml
+from tpharness.verdict import Outcome, ResultReady
 
 STEPS = "steps: [{response: [{text: a}]}]"
 HEAD = "description: d\nclauses: [tool.pending-kept]\nturns:\n  - user: hi\n"

@@ -11,12 +11,13 @@ import pytest
 from tests.targets.servers import Connection, ContractServer, RawServer, in_thread
 
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
-from tpharness.run.grouping import group_failures
-from tpharness.run.judge import Result
+from tpharness.run import RunOptions, run_suite
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.run.sweeps.scenarios import SweepOptions, sweep_scenarios
+from tpharness.verdict import Outcome, ResultReady, RunFinished
+from tpharness.verdict.grouping import group_failures
+from tpharness.verdict.result import Result
 
 WHY = "a hand-off to another agent inside one stream"
 

@@ -13,13 +13,14 @@ from tests.targets.running import bounded
 from tests.targets.servers import RawServer, in_thread
 
 from tpharness.protocol.versions import Version
-from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.run.plan import base_case, make_script, make_streams
 from tpharness.targets import Reference
 from tpharness.targets.contract import Packet, Stream, StreamEnd, TargetOutput
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.remote import Remote
 from tpharness.targets.spec import resolve_client
+from tpharness.verdict import Outcome, ResultReady, RunFinished
 
 PATIENT = replace(CALM, limit=0.75)
 """What is silent is so for long enough that a slow machine does not look so."""

@@ -14,11 +14,12 @@ import pytest
 from tests.targets.running import bounded
 
 from tpharness.errors import InputError, TargetError, UsageError
-from tpharness.run import Outcome, ResultReady, RunOptions, run_suite
+from tpharness.run import RunOptions, run_suite
 from tpharness.targets.peers import known_peers
 from tpharness.targets.remote import UnreachableError
 from tpharness.targets.server_process import ServerProcess, free_port
 from tpharness.targets.spec import resolve_server
+from tpharness.verdict import Outcome, ResultReady
 
 LISTENS = """
 import socket, sys, time

@@ -14,9 +14,10 @@ from tests.scenarios import load_builtin
 from tpharness.errors import TargetError
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.run import Outcome, RunOptions, play_one
+from tpharness.run import RunOptions, play_one
 from tpharness.targets import Capabilities, Packet, Reference, Script, Stream, TargetOutput
 from tpharness.targets.spec import resolve_server
+from tpharness.verdict import Outcome
 
 Threads = Mapping[Version, dict[str, Any]]
 

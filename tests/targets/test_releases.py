@@ -15,7 +15,7 @@ import pytest
 
 import tpharness.peers
 from tpharness.errors import TargetError, UsageError
-from tpharness.run.baseline import load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.targets.node_packages import CACHE_VARIABLE
 from tpharness.targets.peers import PeerServer
 from tpharness.targets.python_packages import python_command, released_python

@@ -21,15 +21,15 @@ from tests.targets.running import open_descriptors
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.protocol.versions import Version
-from tpharness.run import Outcome as Verdict
 from tpharness.run import RunOptions, play_one
-from tpharness.run.grouping import group_failures
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import load_text
 from tpharness.targets import Reference, Script
 from tpharness.targets.remote import Limits, Patience, Remote, UnreachableError
 from tpharness.targets.spec import resolve_client, resolve_server
 from tpharness.targets.stdio import StdioClient, StdioServer
+from tpharness.verdict import Outcome as Verdict
+from tpharness.verdict.grouping import group_failures
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX"),

@@ -35,10 +35,20 @@ from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
 from tpharness.apps.tracing import AppRecord
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.findings import Finding, Kind, Place, shorten
-from tpharness.run import CheckState, Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.targets.server_process import free_port
 from tpharness.trace.tape import Tape, recording
+from tpharness.verdict import (
+    CheckState,
+    Outcome,
+    Result,
+    ResultReady,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    ScenarioFinished,
+)
+from tpharness.verdict.baseline import Baseline
 
 __all__ = ["KINDS", "AppOptions", "play_app", "run_app"]
 

@@ -8,7 +8,7 @@ from tpharness.apps.evidence import AppEvidence, CutSeen
 from tpharness.apps.trouble import find_trouble
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.printable import counted
-from tpharness.run import CheckState, Outcome, Result
+from tpharness.verdict import CheckState, Outcome, Result
 
 __all__ = ["describe_cuts", "judge_app"]
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
 from tpharness.model_apis.messages import HistoryMessage
-from tpharness.run import Result
 from tpharness.run.tracing.lines import CaseLines
 from tpharness.targets.contract import Packet
 from tpharness.trace.secrets import Secrets
 from tpharness.trace.tape import Tape
 from tpharness.trace.write import CaseFiles
+from tpharness.verdict import Result
 
 __all__ = ["AppRecord"]
 

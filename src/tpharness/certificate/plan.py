@@ -14,8 +14,7 @@ from typing import Any
 
 from tpharness.profiles import load_profiles
 from tpharness.resources import scenarios_dir
-from tpharness.run.baseline import load_baseline
-from tpharness.run.fault_cases import fault_name
+from tpharness.run.baselines import load_baseline
 from tpharness.run.options import RunOptions
 from tpharness.run.order import Order
 from tpharness.run.plan import cut_places
@@ -23,6 +22,7 @@ from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.run.selection import choose_scenarios, strike
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import CutAt
+from tpharness.verdict.baseline import fault_name
 
 __all__ = ["SEEDS", "find_left_out", "plan_playing"]
 

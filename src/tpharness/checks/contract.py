@@ -18,6 +18,7 @@ from tpharness.findings import Finding
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare, Expectation
+from tpharness.verdict.result import NotApplicable
 
 __all__ = [
     "ONE_SIDE",
@@ -146,17 +147,6 @@ def equal_json(one: Any, other: Any) -> bool:
         return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # a lone surrogate, a number beyond 64 bits
         return False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotApplicable:
-    """Why a check has nothing to judge in the evidence of a case.
-
-    `by_version` says that it never has in this version of the protocol, because of what the version can say.
-    """
-
-    reason: str
-    by_version: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

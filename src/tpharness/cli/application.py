@@ -27,15 +27,15 @@ from tpharness.cli.options import Argument, Exit, Option, given_options
 from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
-from tpharness.finding_lines import finding_lines
 from tpharness.findings import Finding, Level
 from tpharness.printable import counted, make_printable, say, without_credentials
 from tpharness.report import ConsoleReport, Report, parse_reports, report_words
 from tpharness.report.terminal import make_console
-from tpharness.run import Outcome, Result
-from tpharness.run.baseline_file import check_new_baseline
 from tpharness.trace.format import Traced
 from tpharness.trace.secrets import secrets_of
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.baseline_write import check_new_baseline
+from tpharness.verdict.finding_lines import finding_lines
 
 __all__ = ["application"]
 

@@ -38,10 +38,11 @@ from tpharness.report import Report
 from tpharness.report.json import render_json
 from tpharness.report.progress import watch_run_events
 from tpharness.report.trace import TraceReport
-from tpharness.run import RunEvent, RunOptions, run_suite
-from tpharness.run.baseline import load_baseline
+from tpharness.run import RunOptions, run_suite
+from tpharness.run.baselines import load_baseline
 from tpharness.run.session import Session
 from tpharness.trace.format import Traced
+from tpharness.verdict import RunEvent
 
 __all__ = ["certify", "play_order"]
 

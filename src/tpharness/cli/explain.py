@@ -148,7 +148,7 @@ def _explained_check(name: str, _: tuple[Path, ...]) -> bool:
 
 
 def _explained_outcome(name: str, _: tuple[Path, ...]) -> bool:
-    from tpharness.run import Outcome  # noqa: PLC0415
+    from tpharness.verdict import Outcome  # noqa: PLC0415
 
     meanings = [one.meaning for one in Outcome if one.value == name]
     for meaning in meanings:
@@ -220,7 +220,7 @@ def explained_names() -> list[str]:
     from tpharness.checks import CHECKS  # noqa: PLC0415
     from tpharness.faults import FAULTS  # noqa: PLC0415
     from tpharness.model_apis.check import RULES  # noqa: PLC0415
-    from tpharness.run import Outcome  # noqa: PLC0415
+    from tpharness.verdict import Outcome  # noqa: PLC0415
 
     texts = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *(rule.id for rule in RULES)]
     checks = [one.name for one in CHECKS] + [one.check for one in load_app_clauses().values()]

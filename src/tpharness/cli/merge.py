@@ -14,10 +14,10 @@ from tpharness.output import json_text, write_atomically
 from tpharness.printable import counted, say
 from tpharness.report import tally_lines
 from tpharness.report.failures import group_heading, group_line
-from tpharness.run.grouping import group_failures
 from tpharness.run.shard import merge_reports
 from tpharness.run.sweeps.report import FORMAT as SWEEP
 from tpharness.run.sweeps.report import merge_sweeps
+from tpharness.verdict.grouping import group_failures
 
 __all__ = ["merge"]
 

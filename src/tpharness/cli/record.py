@@ -21,7 +21,6 @@ from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
 from tpharness.run.dispatch import play_one
-from tpharness.run.judge import Result
 from tpharness.run.options import RunOptions
 from tpharness.run.play import Played
 from tpharness.run.record import record_case, record_stream
@@ -29,6 +28,7 @@ from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.scenario import Scenario, load_scenario, scenario_id, write
 from tpharness.targets.capture import MAX_STREAM, THREAD_HINT, CapturedStream, capture, fetch_json
+from tpharness.verdict.result import Result
 
 __all__ = ["record"]
 

@@ -20,9 +20,9 @@ from tpharness.output import write_atomically
 from tpharness.printable import counted, say
 from tpharness.report import ConsoleReport, Destination, Report
 from tpharness.report.failures import group_line
-from tpharness.run import Outcome, RunEvent
-from tpharness.run.baseline_file import baseline_text
-from tpharness.run.grouping import group_failures
+from tpharness.verdict import Outcome, RunEvent
+from tpharness.verdict.baseline_write import baseline_text
+from tpharness.verdict.grouping import group_failures
 
 __all__ = ["EarlyEnd", "shown_on_every_way_out", "take_all", "write_new_baseline", "written_on_every_way_out"]
 

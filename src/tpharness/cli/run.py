@@ -27,7 +27,6 @@ from tpharness.report import (
 from tpharness.report.terminal import make_console
 from tpharness.report.trace import TraceReport
 from tpharness.run import RunOptions
-from tpharness.run.baseline_file import check_new_baseline
 from tpharness.run.cluster import check_address
 from tpharness.run.configured import Configured, read_configured
 from tpharness.run.keyword import Keyword
@@ -37,6 +36,7 @@ from tpharness.run.pairs import Pair, parse_clauses, parse_compare, parse_faults
 from tpharness.run.shard import Shard
 from tpharness.scenario_files import BUILT_IN, is_built_in
 from tpharness.trace.format import Traced
+from tpharness.verdict.baseline_write import check_new_baseline
 
 __all__ = ["run"]
 

@@ -15,7 +15,7 @@ from tpharness.report import Report
 from tpharness.report.progress import watch_run_events
 from tpharness.report.trend import PlayedRelease, trend_json, trend_lines
 from tpharness.run import RunOptions, run_suite
-from tpharness.run.baseline import load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.targets.releases import framework_of
 from tpharness.targets.spec import resolve_client, resolve_server
 

@@ -27,9 +27,9 @@ from tpharness.journal import Journal, Response
 from tpharness.model_apis.append_only import check_append_only, first_difference
 from tpharness.model_apis.check import check_payload
 from tpharness.model_apis.names import API_NAMES, ApiName
-from tpharness.run.judge import CheckState, Outcome, Result
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import CutAt, Scenario
+from tpharness.verdict.result import CheckState, Outcome, Result
 
 __all__ = ["CHECK_NAMES", "check_moment", "next_input", "play_history"]
 

@@ -11,15 +11,16 @@ from tpharness.errors import UsageError
 from tpharness.histories.play import play_history
 from tpharness.histories.registry import HISTORIES
 from tpharness.resources import conformance_dir
-from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.run.dispatch import harness_error_result, load_selected
 from tpharness.run.engine import apply_baseline, end_after, finish_run
-from tpharness.run.events import RunEvent, RunStarted
-from tpharness.run.judge import Result
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
 from tpharness.run.selection import choose_scenarios
 from tpharness.run.workers import Workers, map_in_order
+from tpharness.verdict.baseline import Baseline
+from tpharness.verdict.events import RunEvent, RunStarted
+from tpharness.verdict.result import Result
 
 __all__ = ["load_dialect_baseline", "run_history"]
 

@@ -90,8 +90,8 @@ class App:
         __tracebackhide__ = True
         from tpharness.apps.config import CONFIG_FILE, load_config  # noqa: PLC0415  # few projects judge one
         from tpharness.apps.engine import AppOptions, run_app  # noqa: PLC0415
-        from tpharness.run import ResultReady, RunFinished  # noqa: PLC0415
         from tpharness.testing import describe_failures  # noqa: PLC0415
+        from tpharness.verdict import ResultReady, RunFinished  # noqa: PLC0415
 
         config = load_config(name, self.folder / CONFIG_FILE)
         events = list(run_app(AppOptions(config=config, ids=ids, **options)))

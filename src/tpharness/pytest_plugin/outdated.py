@@ -17,9 +17,9 @@ import pytest
 from tpharness.errors import TpharnessError
 from tpharness.printable import make_printable
 from tpharness.resources import scenarios_dir
-from tpharness.run import Result
-from tpharness.run.baseline import load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.scenario_files import find_files
+from tpharness.verdict import Result
 
 __all__ = ["LEDGER", "Ledger", "OutdatedEntries"]
 

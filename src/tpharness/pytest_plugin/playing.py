@@ -18,13 +18,14 @@ from tpharness.errors import TpharnessError
 from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import Ledger
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, Result, RunOptions
+from tpharness.run import RunOptions
 from tpharness.run.dispatch import open_session, play_file
 from tpharness.run.engine import choose_baseline
 from tpharness.run.pairs import parse_faults
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.run.session import Session
 from tpharness.testing import describe_failures
+from tpharness.verdict import Outcome, Result
 from tpharness.waiting import await_result
 
 __all__ = ["NotGreenError", "Player", "Targets"]

@@ -18,10 +18,10 @@ from tpharness.report.profiles import profile_lines
 from tpharness.report.progress import RunProgress
 from tpharness.report.summary import Report
 from tpharness.report.terminal import make_console
-from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.run.grouping import Group, group_failures
-from tpharness.run.profile_tally import tally_profiles
-from tpharness.run.tally import tally_json
+from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.verdict.grouping import Group, group_failures
+from tpharness.verdict.profile_tally import tally_profiles
+from tpharness.verdict.tally import tally_json
 
 __all__ = ["ConsoleReport", "tally_lines"]
 

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from tpharness.finding_lines import finding_lines
 from tpharness.printable import counted, make_printable
-from tpharness.run import Outcome, Result
-from tpharness.run.grouping import Group
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.finding_lines import finding_lines
+from tpharness.verdict.grouping import Group
 
 __all__ = ["failure_lines", "group_heading", "group_line", "other_cases_line"]
 

@@ -18,8 +18,8 @@ from tpharness.findings import Finding
 from tpharness.printable import make_printable
 from tpharness.report.failures import failure_lines
 from tpharness.report.summary import Report
-from tpharness.run.grouping import Group, group_failures
 from tpharness.run.select import select_scenarios
+from tpharness.verdict.grouping import Group, group_failures
 
 __all__ = ["render_github", "render_github_of_several"]
 

@@ -43,14 +43,14 @@ from tpharness.report.html_tables import (
 )
 from tpharness.report.summary import Report
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, Result
-from tpharness.run.grouping import Group, group_failures
 from tpharness.run.plan import base_case
-from tpharness.run.profile_tally import tally_profiles
 from tpharness.run.select import select_scenarios
-from tpharness.run.tally import tally_json
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.trace.read import Trace, TracedCase
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.grouping import Group, group_failures
+from tpharness.verdict.profile_tally import tally_profiles
+from tpharness.verdict.tally import tally_json
 
 __all__ = ["render_html", "render_html_of_several"]
 

@@ -10,9 +10,9 @@ from tpharness.findings import load_kinds
 from tpharness.picture import table_html, text_html
 from tpharness.protocol.versions import Version
 from tpharness.report.summary import Report
-from tpharness.run import Result
-from tpharness.run.grouping import Group
-from tpharness.run.profile_tally import ProfileTally, next_profile
+from tpharness.verdict import Result
+from tpharness.verdict.grouping import Group
+from tpharness.verdict.profile_tally import ProfileTally, next_profile
 
 __all__ = [
     "app_clauses_table",

@@ -9,10 +9,10 @@ from typing import Any
 from tpharness.output import json_text
 from tpharness.report.not_judged import unjudged
 from tpharness.report.summary import Report
-from tpharness.run import Result
-from tpharness.run.grouping import group_failures, groups_json, leading_cause_of_result
-from tpharness.run.profile_tally import tallies_json, tally_profiles
-from tpharness.run.tally import tally_json
+from tpharness.verdict import Result
+from tpharness.verdict.grouping import group_failures, groups_json, leading_cause_of_result
+from tpharness.verdict.profile_tally import tallies_json, tally_profiles
+from tpharness.verdict.tally import tally_json
 
 __all__ = ["as_json", "render_json", "render_matrix"]
 

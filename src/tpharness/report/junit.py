@@ -8,9 +8,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from tpharness.printable import make_printable
 from tpharness.report.summary import Report
-from tpharness.run import Outcome, Result
-from tpharness.run.grouping import leading_cause_of_result
-from tpharness.run.tally import find_played_again
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.grouping import leading_cause_of_result
+from tpharness.verdict.tally import find_played_again
 
 __all__ = ["render_junit", "render_suites"]
 

@@ -9,8 +9,8 @@ from tpharness.printable import counted, make_printable
 from tpharness.report.failures import group_line
 from tpharness.report.profiles import profile_lines
 from tpharness.report.summary import Report
-from tpharness.run.grouping import group_failures
-from tpharness.run.profile_tally import tally_profiles
+from tpharness.verdict.grouping import group_failures
+from tpharness.verdict.profile_tally import tally_profiles
 
 __all__ = ["render_markdown", "render_markdown_of_several"]
 

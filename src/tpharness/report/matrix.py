@@ -11,9 +11,9 @@ from rich.table import Table
 from tpharness.findings import shorten
 from tpharness.printable import make_printable, without_credentials
 from tpharness.report.summary import Report
-from tpharness.run import Outcome
 from tpharness.run.pairs import Pair
-from tpharness.run.tally import count_departing
+from tpharness.verdict import Outcome
+from tpharness.verdict.tally import count_departing
 
 __all__ = ["matrix_table", "print_matrix"]
 

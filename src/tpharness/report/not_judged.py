@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.checks import CHECKS, NotApplicable
 from tpharness.printable import counted
 from tpharness.protocol.versions import Version, version_names
-from tpharness.run import Result
+from tpharness.verdict import Result
 
 __all__ = ["Unjudged", "brief_line", "never_judged", "unjudged"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpharness.printable import counted
-from tpharness.run.profile_tally import ProfileTally, next_profile
+from tpharness.verdict.profile_tally import ProfileTally, next_profile
 
 __all__ = ["profile_lines"]
 

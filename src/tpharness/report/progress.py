@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from tpharness.printable import counted
-from tpharness.run import ResultReady, RunEvent, RunStarted, ScenarioFinished
+from tpharness.verdict import ResultReady, RunEvent, RunStarted, ScenarioFinished
 
 __all__ = ["ProgressLines", "RunProgress", "watch_items", "watch_run_events"]
 

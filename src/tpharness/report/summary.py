@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.printable import counted
-from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
 __all__ = ["Report"]
 

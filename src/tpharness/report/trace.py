@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tpharness.causes import cause_of
 from tpharness.printable import counted, without_credentials
-from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished
-from tpharness.run.grouping import group_failures
-from tpharness.run.judge import Recorded
 from tpharness.run.tracing.record import find_secrets
 from tpharness.trace.format import Traced
 from tpharness.trace.write import TraceWriter
+from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished
+from tpharness.verdict.causes import cause_of
+from tpharness.verdict.grouping import group_failures
+from tpharness.verdict.result import Recorded
 
 __all__ = ["TraceReport"]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from tpharness.printable import counted
 from tpharness.report.summary import Report
-from tpharness.run import Outcome, Result
-from tpharness.run.grouping import group_failures
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.grouping import group_failures
 
 __all__ = ["PlayedRelease", "trend_json", "trend_lines"]
 

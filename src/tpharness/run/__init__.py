@@ -2,9 +2,9 @@
 
 from tpharness.run.dispatch import play_one
 from tpharness.run.engine import run_suite
-from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.run.judge import CheckState, Outcome, Result
 from tpharness.run.options import RunOptions
+from tpharness.verdict.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.verdict.result import CheckState, Outcome, Result
 
 __all__ = [
     "CheckState",

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from tpharness.errors import TpharnessError
 from tpharness.printable import counted
-from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import cut_places
 from tpharness.run.select import SelectedScenario
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import CutAt
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["Answer", "make_answer", "results_of"]
 

@@ -17,7 +17,6 @@ from tpharness.profiles import load_profiles
 from tpharness.run.answers import Answer, make_answer, results_of
 from tpharness.run.case_ids import cases_of
 from tpharness.run.cluster import ItemEndsWorkersError
-from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
 from tpharness.run.play import Players
 from tpharness.run.select import SelectedScenario
@@ -26,6 +25,7 @@ from tpharness.run.tracing.record import find_secrets, make_ready
 from tpharness.run.workers import THIS_PROCESS, Deal, Workers
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import Scenario
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = [
     "check_places",

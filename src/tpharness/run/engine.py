@@ -19,16 +19,17 @@ from tpharness.findings import Finding
 from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import describe_target, find_common_versions
-from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.run.dispatch import check_places, choose_workers, open_session, play_selected
-from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
 from tpharness.run.selection import choose_scenarios, strike
 from tpharness.run.shard import Shard
-from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 from tpharness.run.workers import started
+from tpharness.verdict.baseline import Baseline
+from tpharness.verdict.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.verdict.result import Outcome, Result
+from tpharness.verdict.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
 __all__ = ["apply_baseline", "choose_baseline", "end_after", "finish_run", "run_suite"]
 

@@ -20,14 +20,15 @@ from tpharness.faults import RecordedResponse
 from tpharness.faults.catalogue import CANCEL, FAULTS, Fault, Guarantee
 from tpharness.faults.plan import Plan
 from tpharness.printable import counted
-from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case
 from tpharness.run.play import Players, play
 from tpharness.scenario.records import AgentRun, Compare, Expectation
 from tpharness.targets.relay import Relay
 from tpharness.targets.remote import KillableServer, RelayedClient, RelayedServer, UnreachableError
+from tpharness.verdict.baseline import fault_name
+from tpharness.verdict.result import Outcome, Result
 
-__all__ = ["FaultCase", "fault_name", "find_obstacle", "for_each_fault", "plan_faults", "play_fault", "unplayed_result"]
+__all__ = ["FaultCase", "find_obstacle", "for_each_fault", "plan_faults", "play_fault", "unplayed_result"]
 
 
 _SILENCE = 0.5  # seconds without a byte after which a connection is taken to be silent
@@ -44,11 +45,6 @@ class FaultCase:
     reason: str = ""
     where: str = ""
     unharmed: Sequence[Evidence] = ()
-
-
-def fault_name(scenario: str, fault: str) -> str:
-    """Return the id of a scenario played with a fault."""
-    return f"{scenario}@fault-{fault}"
 
 
 def find_obstacle(case: Case, players: Players) -> str:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.printable import without_credentials
-from tpharness.run.judge import Result
 from tpharness.run.options import RunOptions
+from tpharness.verdict.result import Result
 
 __all__ = ["LastFailed", "played_part"]
 

@@ -18,9 +18,9 @@ from tpharness.protocol.compare import refuse_unknown_mode
 from tpharness.protocol.versions import Version, parse_version
 from tpharness.rooms import histories_room
 from tpharness.run.engine import run_suite
-from tpharness.run.events import RunEvent
 from tpharness.run.options import RunOptions
 from tpharness.scenario.records import Compare
+from tpharness.verdict.events import RunEvent
 
 __all__ = ["Pair", "parse_clauses", "parse_compare", "parse_dialects", "parse_faults", "plan_runs", "play_run"]
 

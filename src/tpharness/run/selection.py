@@ -13,12 +13,12 @@ from tpharness.errors import TpharnessError, UsageError
 from tpharness.faults import FAULTS
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
-from tpharness.run.fault_cases import fault_name
 from tpharness.run.last_failed import played_part
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
 from tpharness.scenario_files import read_clauses
+from tpharness.verdict.baseline import fault_name
 
 __all__ = ["choose_citing", "choose_scenarios", "cited_clauses", "strike"]
 

@@ -28,13 +28,13 @@ from tpharness.run.applicable import (
     without_carrier_clauses,
 )
 from tpharness.run.fault_cases import FaultCase, find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
-from tpharness.run.judge import Outage, Outcome, Result, judge
+from tpharness.run.judge import judge
+from tpharness.run.judge_played import judge_played, leave_out_scripted
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, case_size, cut_case, cut_places
 from tpharness.run.play import Observer, Players, comparison_mode, play
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.tracing.record import PlaceRecorder, make_record, record_place
-from tpharness.run.verdict import judge_played, leave_out_scripted
 from tpharness.scenario.records import Compare, CutAt, Scenario
 from tpharness.targets import remote
 from tpharness.targets.contract import SteppableClient, SteppableServer
@@ -42,6 +42,7 @@ from tpharness.targets.reference import Reference, is_foreign
 from tpharness.targets.spec import resolve_client, resolve_server
 from tpharness.trace.format import Traced
 from tpharness.trace.tape import recording
+from tpharness.verdict.result import Outage, Outcome, Result
 
 __all__ = ["Session"]
 

@@ -19,14 +19,14 @@ from typing import Any
 from tpharness.clauses import load_clauses
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, parse_finding, shorten
-from tpharness.run.baseline import load_baseline
-from tpharness.run.events import RunFinished
-from tpharness.run.grouping import group_failures, groups_json
-from tpharness.run.judge import Outage, Outcome, Result
-from tpharness.run.profile_tally import tallies_json, tally_profiles
+from tpharness.run.baselines import load_baseline
 from tpharness.run.select import SelectedScenario
-from tpharness.run.tally import tally_json
-from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
+from tpharness.verdict.events import RunFinished
+from tpharness.verdict.grouping import group_failures, groups_json
+from tpharness.verdict.profile_tally import tallies_json, tally_profiles
+from tpharness.verdict.result import Outage, Outcome, Result
+from tpharness.verdict.tally import tally_json
+from tpharness.verdict.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
 __all__ = ["Merged", "Shard", "check_shards", "merge_incomplete", "merge_reports"]
 

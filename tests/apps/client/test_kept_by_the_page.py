@@ -10,7 +10,7 @@ from tests.apps.chat_app import ChatApp
 from tests.apps.playing import play
 
 from tpharness.apps.client import PROFILES, Chat, Profile, Trigger, keeps_history, text_of
-from tpharness.run import Outcome
+from tpharness.verdict import Outcome
 
 
 class Own:

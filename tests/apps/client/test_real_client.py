@@ -51,7 +51,7 @@ from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 from tpharness.apps.judge import judge_app
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
-from tpharness.run import Outcome
+from tpharness.verdict import Outcome
 
 WHOLE: Answer = [*begins("m1"), *says("Hello"), *END]
 AGAIN: Answer = [*begins("m2"), *says("Again"), *END]

@@ -11,7 +11,7 @@ from tests.apps.thread_app import ThreadApp
 
 from tpharness.apps.client import wall_clock
 from tpharness.apps.client.wall_clock import steady_now
-from tpharness.run import CheckState, Outcome
+from tpharness.verdict import CheckState, Outcome
 
 
 class JumpingClock:

@@ -20,8 +20,8 @@ from tpharness.apps.provider.exchange import Outcome
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
 from tpharness.model_apis.plan import Call, Plan
-from tpharness.run import Outcome as Verdict
-from tpharness.run import Result
+from tpharness.verdict import Outcome as Verdict
+from tpharness.verdict import Result
 
 IN_TOOL = (
     "user-leaves/while-tool-runs",

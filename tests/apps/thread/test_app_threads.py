@@ -26,7 +26,7 @@ from tpharness.model_apis.plan import Call, Plan, Text
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.resources import conformance_dir
-from tpharness.run import CheckState, Outcome, Result
+from tpharness.verdict import CheckState, Outcome, Result
 
 CASES = ("uncut/tool-call", "user-leaves/in-text", "user-leaves/in-answer", "model-drops/in-answer")
 CHECKS = ("thread-rules", "thread-grows", "thread-agrees", "thread-unfinished")

@@ -25,8 +25,8 @@ from tpharness.findings import Finding, Kind, Level
 from tpharness.protocol.compare import same_content
 from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version
-from tpharness.run import CheckState, Outcome, Result
 from tpharness.scenario.records import Compare
+from tpharness.verdict import CheckState, Outcome, Result
 
 __all__ = ["KINDS", "THREAD_SUFFIX", "judge_thread"]
 

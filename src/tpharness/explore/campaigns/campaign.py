@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from tpharness.causes import Cause, causes_of
 from tpharness.errors import UsageError
 from tpharness.explore.campaigns.cases import CaseRange, Found, Judged, judge_case, judge_range
 from tpharness.explore.campaigns.judging import Judge
@@ -31,6 +30,7 @@ from tpharness.run.sweeps.failures import make_folder
 from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import Scenario
 from tpharness.targets import Reference
+from tpharness.verdict.causes import Cause, causes_of
 
 __all__ = ["Campaign", "CampaignOptions"]
 

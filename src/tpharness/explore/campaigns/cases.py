@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from tpharness.causes import Cause, causes_of
 from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.campaigns.judging import Judge, time_limit
 from tpharness.explore.generate.kinds import GENERATORS, FuzzKind, Subject, subjects
@@ -20,6 +19,7 @@ from tpharness.explore.generate.source import Chance
 from tpharness.findings import Finding
 from tpharness.run.session import Session
 from tpharness.targets.contract import SteppableClient, SteppableServer
+from tpharness.verdict.causes import Cause, causes_of
 
 __all__ = ["CaseRange", "Found", "Judged", "RangeJudged", "case_source", "judge_case", "judge_range"]
 

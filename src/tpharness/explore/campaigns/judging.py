@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from tpharness.causes import CRASHED, HANGS, ROUND_TRIP, crash
 from tpharness.checks import Delivery, Evidence, Side
 from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.explore.generate.kinds import FuzzKind, Subject
@@ -33,6 +32,7 @@ from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario, dump, load_text
 from tpharness.targets.remote import CannotPlayError
+from tpharness.verdict.causes import CRASHED, HANGS, ROUND_TRIP, crash
 
 __all__ = ["HANG_SECONDS", "HangError", "Judge", "time_limit"]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tpharness.errors import TpharnessError
 from tpharness.explore.campaigns.judging import HangError, time_limit
-from tpharness.run.judge import Outcome, Result
 from tpharness.run.session import Session
 from tpharness.scenario import load_scenario
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["play_saved"]
 

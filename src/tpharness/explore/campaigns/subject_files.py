@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tpharness.causes import Cause
 from tpharness.errors import InputError, ScenarioError, UsageError
 from tpharness.explore.generate.kinds import FuzzKind, Subject
 from tpharness.findings import Finding, Level
@@ -25,6 +24,7 @@ from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.run.sweeps.failures import describe_failure, make_failure_file
 from tpharness.scenario import Expectation, Scenario, load_scenario
+from tpharness.verdict.causes import Cause
 
 __all__ = ["load_subject", "save_subject"]
 

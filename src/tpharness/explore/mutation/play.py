@@ -26,12 +26,13 @@ from tpharness.explore.mutation.replay import replaying
 from tpharness.explore.mutation.settling import Play, about_of, play_until_settled
 from tpharness.findings import Level
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, Result
-from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.run.baselines import load_baseline
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import Scenario, load_scenario
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.baseline import Baseline
 
 __all__ = [
     "load_scenarios",

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tpharness.causes import ORDER
 from tpharness.checks import Evidence
 from tpharness.errors import TargetError
 from tpharness.explore.orders.reduction import Orders, find_orders, reorder
@@ -25,8 +24,7 @@ from tpharness.protocol.compare import content_form
 from tpharness.protocol.diff import diff
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.versions import Version
-from tpharness.run.grouping import group_by_cause
-from tpharness.run.judge import Outcome, Result, judge
+from tpharness.run.judge import judge
 from tpharness.run.plan import Case
 from tpharness.run.play import play
 from tpharness.run.select import SelectedScenario
@@ -37,6 +35,9 @@ from tpharness.run.sweeps.scenarios import ScenarioReport, choose_places, sweep_
 from tpharness.run.workers import THIS_PROCESS, Workers
 from tpharness.scenario import AgentRun, Expectation, Scenario, load_scenario
 from tpharness.targets.remote import CannotPlayError
+from tpharness.verdict.causes import ORDER
+from tpharness.verdict.grouping import group_by_cause
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["OrderOptions", "play_orders"]
 

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tpharness.causes import Cause
 from tpharness.clauses import load_clauses
 from tpharness.errors import InputError
 from tpharness.findings import Finding, Level, shorten
 from tpharness.output import write_atomically
-from tpharness.run.judge import Result
 from tpharness.scenario import Scenario, dump
 from tpharness.scenario_files import slug
+from tpharness.verdict.causes import Cause
+from tpharness.verdict.result import Result
 
 __all__ = [
     "Failure",

@@ -15,15 +15,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tpharness.causes import Cause
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
 from tpharness.printable import counted
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import are_steppable
 from tpharness.run.case_ids import packet_sizes
-from tpharness.run.grouping import cause_of_result, group_by_cause
-from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case
 from tpharness.run.play import comparison_mode
 from tpharness.run.select import SelectedScenario
@@ -45,6 +42,9 @@ from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import CutAt, CutSide, Scenario, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer
 from tpharness.trace.format import Traced
+from tpharness.verdict.causes import Cause
+from tpharness.verdict.grouping import cause_of_result, group_by_cause
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["FAR_BUDGET", "ScenarioReport", "SweepOptions", "choose_places", "sweep_each", "sweep_scenarios"]
 

@@ -20,7 +20,7 @@ from tpharness.checks import Delivery, Evidence
 from tpharness.checks.prefix import PREFIX
 from tpharness.findings import Finding, Level
 from tpharness.journal import Interrupted, needs_partial
-from tpharness.run.judge import CheckState, NotJudged, Outcome, Result, judge, merge_not_judged
+from tpharness.run.judge import judge
 from tpharness.run.plan import Case, cut_time, make_script, place_name
 from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, only_the_cut_moved, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
@@ -28,6 +28,7 @@ from tpharness.run.sweeps.places import CutPlace
 from tpharness.run.tracing.record import MOST_RECORDED, PlaceRecorder
 from tpharness.scenario.records import AgentRun, ClientCut, Compare, CutAt, CutPlan, CutSide, CutUnit, WireEnd
 from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
+from tpharness.verdict.result import CheckState, NotJudged, Outcome, Result, merge_not_judged
 
 __all__ = ["Sweep", "sweep"]
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 
 from tpharness.checks import Delivery
 from tpharness.journal import Interrupted, UserTurn
-from tpharness.run.judge import Outcome, Result, judge
+from tpharness.run.judge import judge
 from tpharness.run.plan import Case, make_script, make_streams
 from tpharness.run.sweeps.evidence import ThreadsByVersion, place_evidence
 from tpharness.run.sweeps.places import CutPlace, given_stream_cut_time
 from tpharness.scenario import ClientCut, Compare, CutAt, CutUnit, WireEnd
 from tpharness.targets.contract import ClientSession, SteppableClient, Stream
 from tpharness.targets.reference import receive_turns
+from tpharness.verdict.result import Outcome, Result
 from tpharness.wires.sse.frames import iter_pieces
 
 __all__ = ["given_streams", "sweep_streams"]

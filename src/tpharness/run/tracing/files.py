@@ -13,7 +13,6 @@ from typing import Any
 
 from tpharness.journal import Journal, UserTurn
 from tpharness.protocol.versions import Version, newest_version
-from tpharness.run.judge import Result
 from tpharness.run.plan import Case, make_script
 from tpharness.run.play import Played
 from tpharness.run.tracing.dropped import dropped_words, find_dropped
@@ -24,6 +23,7 @@ from tpharness.targets.contract import Packet, Script, Stream
 from tpharness.trace.secrets import Secrets
 from tpharness.trace.tape import Note
 from tpharness.trace.write import CaseFiles
+from tpharness.verdict.result import Result
 
 __all__ = ["CaseRecord"]
 

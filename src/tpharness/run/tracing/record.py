@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from tpharness.journal import Interrupted, UserTurn
-from tpharness.run.judge import Recorded, Result
 from tpharness.run.plan import Case, first_bytes, make_script
 from tpharness.run.play import Played, Players, comparison_mode
 from tpharness.run.sweeps.evidence import ThreadsByVersion
@@ -26,6 +25,7 @@ from tpharness.targets.reference import is_foreign
 from tpharness.trace.secrets import Secrets
 from tpharness.trace.tape import Tape
 from tpharness.trace.write import CaseFiles
+from tpharness.verdict.result import Recorded, Result
 
 __all__ = ["MOST_RECORDED", "PlaceRecorder", "find_secrets", "make_ready", "make_record", "record_place"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.findings import Finding
-from tpharness.run.judge import Outcome, Recorded, Result
+from tpharness.verdict.result import Outcome, Recorded, Result
 
 __all__ = ["ResultReady", "RunEvent", "RunFinished", "RunStarted", "ScenarioFinished"]
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tpharness.run.judge import Outcome, Result
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["count_departing", "find_played_again", "tally_json"]
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from tests.scenarios import load_builtin
 
-from tpharness.causes import CRASHED, Cause, causes_of, crash, independent_codes, leading_cause
 from tpharness.findings import Finding, Kind, Place, parse_finding
 from tpharness.protocol.diff import diff
-from tpharness.run import Outcome, Result, RunOptions, play_one
-from tpharness.run.grouping import group_failures, groups_json, leading_cause_of_result
-from tpharness.run.judge import Outage
+from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import case_size
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.causes import CRASHED, Cause, causes_of, crash, independent_codes, leading_cause
+from tpharness.verdict.grouping import group_failures, groups_json, leading_cause_of_result
+from tpharness.verdict.result import Outage
 
 DIFFERS, RULE, OUTLINE = Kind("identity-differs"), Kind("message-empty"), Kind("outline-differs")
 SHOULD = Kind("thinking-without-provider")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tpharness.findings import Kind, Place
 from tpharness.report.html_tables import profiles_table
 from tpharness.report.profiles import profile_lines
-from tpharness.run import Outcome, Result
-from tpharness.run.profile_tally import next_profile, tallies_json, tally_profiles
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.profile_tally import next_profile, tallies_json, tally_profiles
 
 DIFFERS = Kind("identity-differs")
 

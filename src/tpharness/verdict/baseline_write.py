@@ -16,9 +16,10 @@ import yaml
 from tpharness.errors import UsageError
 from tpharness.findings import Finding
 from tpharness.output import check_writable
-from tpharness.run.baseline import OUTDATED, parse_item, read_items
-from tpharness.run.grouping import group_failures
-from tpharness.run.judge import Outcome, Result
+from tpharness.verdict.baseline import OUTDATED
+from tpharness.verdict.baseline_read import parse_item, read_items
+from tpharness.verdict.grouping import group_failures
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["baseline_text", "check_new_baseline"]
 

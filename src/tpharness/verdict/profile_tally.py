@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.causes import Cause
 from tpharness.profiles import Profile, find_profiles, load_profiles
-from tpharness.run.grouping import leading_cause_of_result
-from tpharness.run.judge import Outcome, Result
+from tpharness.verdict.causes import Cause
+from tpharness.verdict.grouping import leading_cause_of_result
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["ProfileTally", "next_profile", "tallies_json", "tally_profiles"]
 

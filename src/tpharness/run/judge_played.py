@@ -11,11 +11,12 @@ from dataclasses import replace
 from tpharness.checks import Evidence, Side
 from tpharness.findings import Finding, Level
 from tpharness.protocol.schema import schema_findings
-from tpharness.run.judge import Outcome, Result, judge
+from tpharness.run.judge import judge
 from tpharness.run.plan import Case
 from tpharness.run.play import Players, play
 from tpharness.targets import remote
 from tpharness.targets.reference import Reference, is_foreign
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["judge_played", "leave_out_scripted"]
 

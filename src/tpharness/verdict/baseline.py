@@ -10,25 +10,16 @@ explains a failure, but is allowed to pass.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Any
 
-from tpharness.causes import leading_cause
-from tpharness.errors import InputError, UsageError
 from tpharness.faults import FAULTS
 from tpharness.findings import Finding, Kind, Place
-from tpharness.resources import conformance_dir
-from tpharness.run.fault_cases import fault_name
-from tpharness.run.judge import Outcome, Result
-from tpharness.scenario.problems import CODES, Problems, describe_unknown_code
-from tpharness.scenario.yaml_nodes import ListNode, plain, read_yaml
-from tpharness.targets.releases import is_tested_release
+from tpharness.verdict.causes import leading_cause
+from tpharness.verdict.result import Outcome, Result
 
-__all__ = ["OUTDATED", "Baseline", "BaselineEntry", "load_baseline", "parse_item", "read_items"]
+__all__ = ["OUTDATED", "Baseline", "BaselineEntry", "fault_name"]
 
 STALE = Kind("baseline-stale")
 UNMATCHED = Kind("baseline-unmatched")
@@ -187,148 +178,6 @@ def _passed_in_sweep(case: str, results: Iterable[Result]) -> bool:
     return swept and int(number) < sum(result.cases for result in places)
 
 
-_SAME_BEHAVIOUR = {"ai-sdk-browser": "ai-sdk-client"}
-"""Peers that share another peer's baseline: the same package, with and without a browser."""
-
-
-def load_baseline(
-    path: Path | None = None, *, server: str = "reference", client: str = "reference", judges_less: bool = False
-) -> Baseline:
-    """Read a baseline file, or the built-in ones if `path` is None. InputError or UsageError names file and entry.
-
-    The built-in ones cover the recorded streams and the peers that `server` and `client` name, in the release that is
-    tested: another one departs otherwise. They were written for every version and exact comparison; a run that
-    `judges_less` need not find everything that they name.
-    """
-    if path is not None:
-        return _read_file(path)
-    folder = conformance_dir() / "baselines"
-    entries: dict[str, BaselineEntry] = {}
-    many: list[BaselineEntry] = []
-    for file in sorted(folder.glob("*.yaml")):
-        found = _read_file(file).entries
-        others = {server, client} != {"reference"}
-        entries.update({case: replace(entry, may_pass=others or judges_less) for case, entry in found.items()})
-    for role, spec in (("server", server), ("client", client)):
-        kind, _, name = spec.partition(":")
-        name, _, release = name.partition("@")
-        if release and not is_tested_release(name, release):
-            continue
-        file = folder / "peers" / f"{role}-{_SAME_BEHAVIOUR.get(name, name)}.yaml"
-        if kind == "peer" and file.is_file():
-            peers = _read_file(file)
-            entries.update({case: replace(entry, may_pass=judges_less) for case, entry in peers.entries.items()})
-            many += peers.many
-    alone = "reference" in (server, client)
-    return Baseline(entries=entries, path=str(folder), strict=alone, many=tuple(many))
-
-
-def read_items(path: Path) -> list[tuple[str, Any]]:
-    """Return the items of a baseline file as they are written, each after the words that say which one it is.
-
-    InputError or UsageError if it is not a list.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}", hint="give a YAML file that can be read") from error
-    problems = Problems(str(path))
-    root = read_yaml(data, problems)
-    hint = "`tpharness docs CLI` shows how a baseline is written"
-    if problems.findings:
-        first = problems.sorted_findings()[0]
-        raise InputError(f"{first.place}: {first.message}", hint=hint)
-    if root is not None and not isinstance(root, ListNode):
-        raise UsageError(f"{path} is not a list of entries", hint=hint)
-    nodes = [] if root is None else root.items
-    items = [(node.position.line, plain(node)) for node in nodes]
-    return [(f"{path}:{line}: entry {n}{_name_item(item)}", item) for n, (line, item) in enumerate(items, 1)]
-
-
-def _name_item(item: Any) -> str:
-    """Return what an item calls itself, in parentheses: its departure, id or cause, else the first of its cases."""
-    if not isinstance(item, dict):
-        return ""
-    grouped = item.get("cases")
-    cases = (case for ids in grouped.values() for case in ids or ()) if isinstance(grouped, dict) else iter(())
-    return f" ({item.get('departure') or item.get('id') or item.get('cause') or next(cases, '?')})"
-
-
-def _read_file(path: Path) -> Baseline:
-    items = read_items(path)
-    _refuse_empty_reasons(items)
-    entries = [entry for where, item in items for entry in parse_item(item, where)]
-    exact = [entry for entry in entries if not entry.many]
-    twice = sorted(case for case, count in Counter(entry.id for entry in exact).items() if count > 1)
-    if twice:
-        raise UsageError(f"{path}: more than one entry for {', '.join(twice)}")
-    many = tuple(entry for entry in entries if entry.many)
-    return Baseline(entries={entry.id: entry for entry in exact}, path=str(path), many=many)
-
-
-def _refuse_empty_reasons(items: Iterable[tuple[str, Any]]) -> None:
-    empty = [
-        where
-        for where, item in items
-        if isinstance(item, dict) and "reason" in item and not str(item["reason"] or "").strip()
-    ]
-    if empty:
-        others = f", and that of {len(empty) - 1} more" if len(empty) > 1 else ""
-        raise UsageError(
-            f"{empty[0]}: the reason is empty{others}",
-            hint="write why it is known to fail, and who corrects it when: nobody else will remember",
-        )
-
-
-def parse_item(item: Any, where: str) -> list[BaselineEntry]:
-    """Return the entries of one item: a case, or a departure with its cases grouped by finding.
-
-    UsageError begins with `where`, which says which item of which file it is.
-    """
-    if not isinstance(item, dict):
-        raise UsageError(f"{where} is not a map", hint="write id, findings, reason and clauses")
-    if "cases" not in item:
-        if "departure" in item:
-            raise UsageError(f"{where} has no key cases", hint="cases: {FINDING: [ID, …]} says what fails, and how")
-        return [_parse_entry(item, where)]
-    cases = item["cases"]
-    if not isinstance(cases, dict) or not all(isinstance(ids, list) for ids in cases.values()):
-        raise UsageError(f"{where}: cases is not a map from findings to lists of ids")
-    shared = {key: value for key, value in item.items() if key not in ("cases", "departure", "title")}
-    return [
-        replace(
-            _parse_entry({**shared, "id": case, "findings": str(findings).split()}, where),
-            departure=str(item.get("departure", "")),
-        )
-        for findings, ids in cases.items()
-        for case in ids
-    ]
-
-
-def _parse_entry(item: dict[str, Any], where: str) -> BaselineEntry:
-    required = ("reason",) if item.get("cause") else ("id", "findings", "reason")
-    missing = [key for key in required if not item.get(key)]
-    unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings", "rules", "cause"})
-    if missing or unknown:
-        words = [f"has no key {', '.join(missing)}"] if missing else []
-        words += [f"has an unknown key {', '.join(unknown)}"] if unknown else []
-        keys = "id or cause, findings, reason, clauses, rulings, rules"
-        raise UsageError(f"{where} {' and '.join(words)}", hint=f"an entry has {keys}")
-    for key in ("id", "cause", "reason"):
-        if not isinstance(item.get(key) or "", str):
-            raise UsageError(f"{where}: {key} is {item[key]!r}, and not a text", hint="put it in quotes")
-    codes = item.get("findings") or []
-    if not isinstance(codes, list):
-        raise UsageError(f"{where}: findings is not a list", hint=f"write [{codes}]")
-    for code in map(str, codes):
-        if wrong := describe_unknown_code(code):
-            raise UsageError(f"{where}: {code}: {wrong}", hint=f"each of its findings is {CODES}")
-    return BaselineEntry(
-        id=str(item.get("id") or ""),
-        cause=str(item.get("cause") or ""),
-        findings=frozenset(map(str, codes)),
-        clauses=tuple(map(str, item.get("clauses") or ())),
-        rulings=tuple(map(str, item.get("rulings") or ())),
-        reason=str(item["reason"]),
-        rules=tuple(map(str, item.get("rules") or ())),
-    )
+def fault_name(scenario: str, fault: str) -> str:
+    """Return the id of a scenario played with a fault."""
+    return f"{scenario}@fault-{fault}"

@@ -11,10 +11,11 @@ import yaml
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Kind, Place
 from tpharness.report.failures import group_line
-from tpharness.run import Outcome, Result
-from tpharness.run.baseline import Baseline, load_baseline
-from tpharness.run.baseline_file import baseline_text
-from tpharness.run.grouping import group_failures
+from tpharness.run.baselines import load_baseline
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.baseline import Baseline
+from tpharness.verdict.baseline_write import baseline_text
+from tpharness.verdict.grouping import group_failures
 
 DIFFERS, OUTLINE = Kind("identity-differs"), Kind("outline-differs")
 CAUSE = "identity-differs at server: a part (text) differs [R39]"

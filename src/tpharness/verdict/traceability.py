@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tpharness.clauses import Clause
 from tpharness.findings import Finding, Kind, Place
-from tpharness.run.judge import Outcome, Result
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["count_as_played", "find_unexercised_clauses", "map_exercised_clauses"]
 

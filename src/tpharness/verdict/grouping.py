@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tpharness.causes import Cause, cause_of, independent_codes, leading_cause, symptom_of
-from tpharness.run.judge import Outcome, Result
+from tpharness.verdict.causes import Cause, cause_of, independent_codes, leading_cause, symptom_of
+from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["Group", "cause_of_result", "group_by_cause", "group_failures", "groups_json", "leading_cause_of_result"]
 
