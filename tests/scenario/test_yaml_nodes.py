@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from yaml.scanner import ScannerError
 
 from tpharness.findings import Finding
 from tpharness.scenario.problems import Problems
@@ -120,6 +122,36 @@ def test_a_text_that_is_no_scenario_data_is_one_finding_at_its_place(text, code,
     assert [f.code for f in findings] == [code]
     assert (findings[0].place.line, findings[0].place.column) == (line, column)
     assert words in findings[0].message
+
+
+class LimitedLoader(yaml.SafeLoader):
+    """A parser with the limit on nesting that PyYAML 6.0.4 has, whichever release is installed."""
+
+    def fetch_flow_collection_start(self, token):
+        """Refuse the token before it is looked at, as the scanner in C does."""
+        if self.flow_level >= 1000:
+            raise ScannerError("while increasing flow level", None, "exceeded maximum nesting depth", self.get_mark())
+        super().fetch_flow_collection_start(token)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("[" * 5000, MAX_DEPTH + 1),
+        ("[" * 1001 + "]" * 1001, MAX_DEPTH + 1),
+        ("{a: " * 1001 + "}" * 1001, 4 * MAX_DEPTH + 1),
+        ("a: é\nb: " + "[" * 1001, 3 + MAX_DEPTH),
+        ("a: [[" + "[]," * 300 + "[" * 1001, 905 + MAX_DEPTH - 2),
+    ],
+)
+def test_our_limit_on_nesting_answers_before_that_of_the_parser(monkeypatch, text, column):
+    """The parser reads ahead, and so it gives up at level 1001 before it says that level 201 is open."""
+    monkeypatch.setattr("tpharness.scenario.yaml_nodes._PARSER", LimitedLoader)
+    with pytest.raises(ScannerError, match="maximum nesting"):
+        list(yaml.parse(text, LimitedLoader))
+    _, (finding,) = read(text)
+    assert (finding.code, finding.expected) == ("scenario-not-yaml", f"≤ {MAX_DEPTH} levels")
+    assert (finding.place.line, finding.place.column) == (text.count("\n") + 1, column)
 
 
 def test_aliases_share_what_they_name():

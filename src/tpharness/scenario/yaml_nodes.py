@@ -7,6 +7,11 @@ errors.
 
 Nodes are built from the parser's events and not by PyYAML's composer, which recurses in C, so that a line of ten
 thousand brackets would end the process. Aliases share the nodes of their anchors, and their expansion is bounded.
+
+PyYAML 6.0.4 has a limit on nesting of its own, of 1000 levels, and reads up to 1024 characters ahead of its events: a
+line of a thousand brackets fails before there is an event for the second of them. What is nested deeper than our own
+limit gets our own answer all the same, at our own place: where the parser gives up, the events of the text before that
+place are asked as well.
 """
 
 from __future__ import annotations
@@ -107,6 +112,10 @@ def read_yaml(data: bytes, problems: Problems) -> Node | None:
                 return None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        deep = _find_too_deep(text[: mark.index]) if mark is not None else None
+        if deep is not None:
+            builder.refuse_depth(deep)
+            return None
         where = _position(mark) if mark is not None else _offset_position(text, getattr(error, "position", None))
         message = _describe(error)
         if mark is not None and text[mark.index : mark.index + 1] == "\t":
@@ -123,6 +132,19 @@ def _parse_events(text: str) -> Iterator[Any]:
             yield parser.get_event()
     finally:
         parser.dispose()
+
+
+def _find_too_deep(text: str) -> Any:
+    """Return the event that opens one level more than may be open; None if the parser comes to none."""
+    level = 0
+    try:
+        for event in _parse_events(text):
+            level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if level > MAX_DEPTH:
+                return event
+    except yaml.YAMLError:
+        pass
+    return None
 
 
 def _describe(error: yaml.YAMLError) -> str:
@@ -226,7 +248,7 @@ class _Builder:
         if event.tag is not None and event.tag != "!":
             return self._refuse(event, "tags are not supported", got=event.tag)
         if len(self._stack) >= MAX_DEPTH:
-            return self._refuse(event, "lists and maps are nested too deep", expected=f"≤ {MAX_DEPTH} levels")
+            return self.refuse_depth(event)
         if self._stack and isinstance(self._stack[-1].node, MapNode) and self._stack[-1].key is None:
             return self._refuse(event, "a key must be a string")
         if event.anchor is not None:
@@ -252,6 +274,10 @@ class _Builder:
                 top.node.keys[key] = position
             top.key = None
         return True
+
+    def refuse_depth(self, event: Any) -> bool:
+        """Add the problem that the event opens one level more than may be open."""
+        return self._refuse(event, "lists and maps are nested too deep", expected=f"≤ {MAX_DEPTH} levels")
 
     def _refuse(self, event: Any, message: str, **facts: Any) -> bool:
         self._problems.add(NOT_YAML, _position(event.start_mark), message, **facts)
