@@ -56,6 +56,28 @@ def test_it_passes_in_an_empty_folder_to_the_letter(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("PASSED 1 scenario, 1 case (1 passed)")
 
 
+def test_tests_are_installed_by_one_command() -> None:
+    """With the tested versions, which the command itself names; CONTRIBUTING has it to the letter."""
+    (command,) = re.findall(r"^    (pip install .*\[test\].*)$", README, re.MULTILINE)
+    assert command == "pip install -c constraints.txt -e '.[test]' && pytest"
+    assert f"\n    {command}\n" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    files = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), ROOT / "Containerfile"]
+    files += [*ROOT.glob(".github/workflows/*.yml"), ROOT / ".devcontainer" / "devcontainer.json"]
+    installs = [line for file in files for line in re.findall(r"pip install .*\[test\]'", file.read_text("utf-8"))]
+    assert set(installs) == {command.partition(" &&")[0]}
+    assert len(installs) > 5
+
+
+def test_ci_sets_nothing_that_the_readme_does_not_say() -> None:
+    """But an empty cache: a setting that only CI has hides what a reader of the README sees."""
+    lines = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    assert [line for line in lines if re.search(r"\bexport\b|\bPIP_\w+=", line)] == [
+        'export XDG_CACHE_HOME="$work/cache"'
+    ]
+    (inside,) = (line for line in lines if line.startswith("inside()"))
+    assert re.findall(r"\b([A-Z_]+)=", inside) == ["PATH", "VIRTUAL_ENV"]
+
+
 def test_the_thread_of_the_readme_is_that_of_its_scenario() -> None:
     """What it leaves out are times and the model's name; a scenario expects the rest of both sides."""
     shown = re.search(r"```json\n(.*?)```", README, re.DOTALL)
