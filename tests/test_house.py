@@ -1,0 +1,72 @@
+"""What a command loads, and how often one idea has two homes, only gets less (`python scripts/house.py` prints it)."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(__file__).parent.parent / "scripts" / "house.py"
+
+CEILINGS = {
+    "list scenarios": 26_800,
+    "check": 14_600,
+    "app --list": 43_500,
+    "run": 28_800,
+    "explain": 2_500,
+}
+"""Lines of ours that a command may load. Whoever makes one load less lowers its ceiling."""
+
+MAY_MEAN_TWO_THINGS = 40
+"""Public class names that two modules define."""
+
+MAY_SAY_TOLD = 463
+"""How often the word stands in `src`, where sent, reported or given often says more."""
+
+
+def load_script() -> Any:
+    """Return the script as a module."""
+    spec = importlib.util.spec_from_file_location("house", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["house"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+house = load_script()
+
+
+def test_every_command_that_is_measured_has_a_ceiling() -> None:
+    """A command whose number nobody holds is not measured."""
+    assert set(CEILINGS) == set(house.COMMANDS)
+
+
+@pytest.mark.parametrize("command", CEILINGS)
+def test_a_command_loads_no_more_than_it_may(command: str) -> None:
+    """Whoever needs one command does not wait for the code of another."""
+    lines = house.loaded_lines(command)
+    assert 0 < lines <= CEILINGS[command], f"tpharness {command} loads {lines} lines of ours"
+
+
+def test_public_class_names_mean_one_thing() -> None:
+    """Somebody who searches for a class by its name finds one."""
+    names = house.double_names()
+    assert len(names) <= MAY_MEAN_TWO_THINGS, names
+
+
+def test_the_word_told_is_where_it_is_right() -> None:
+    """Sent, reported, signalled or given: the text says which."""
+    assert sum(house.word_count("told").values()) <= MAY_SAY_TOLD
+
+
+def test_what_is_measured_is_found() -> None:
+    """The measures find what is there: they are not zero because the tree has moved."""
+    assert house.engines()
+    assert len(house.small_files()) > 20
+    assert set(house.walks()) == {"text-start", "tool-input-delta"}
+    assert house.word_count("tpharness")
