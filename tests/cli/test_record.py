@@ -579,6 +579,20 @@ def test_a_redirect_to_another_origin_is_an_error_that_says_so(call: Call, app: 
         assert call("record", f"{server.url}/moved", "-o", str(file)).code == 0
 
 
+@pytest.mark.parametrize("to", ["http://[::1", "http://a:b", "mailto:a", "http://h:99999/"])
+def test_a_redirect_to_what_is_not_an_address_is_the_server_s_mistake(to: str, call: Call, tmp_path: Path) -> None:
+    """R38: whatever stands in the header Location, it is quoted, and nothing is requested of it."""
+
+    async def redirect(_: Request, connection: Connection) -> None:
+        await connection.answer("302 Found", more=f"Location: {to}\r\n")
+
+    with in_thread(RawServer(redirect)) as server:
+        done = call("record", f"{server.url}/chat", "-o", str(tmp_path / "a.yaml"))
+    assert done.code == 2
+    assert f"redirects to {to}, which is not a URL" in done.err
+    assert "correct the header Location of the server" in done.err
+
+
 def test_a_password_in_a_url_is_sent_and_not_written(call: Call, app: Application, tmp_path: Path) -> None:
     """A scenario is committed, an error is pasted into an issue."""
     file = tmp_path / "live" / "secret.yaml"

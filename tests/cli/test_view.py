@@ -56,6 +56,19 @@ def test_says_what_is_wrong_with_a_file(name: str, content: str | None, told: st
     assert not list(tmp_path.glob("*.html"))
 
 
+@pytest.mark.parametrize("updated", [{"": None}, [], [["x"]], float("nan")])
+def test_shows_whatever_stands_where_a_time_belongs(updated: object, tmp_path: Path) -> None:
+    """R38: what cannot be the key of a table, and numbers and texts that JSON cannot have, are shown all the same."""
+    (tmp_path / "a.json").write_text(
+        json.dumps({"version": "0.0.4", "title": "\ud800", "updated_at": updated, "turns": []})
+    )
+    done = tpharness("view", "a.json", cwd=tmp_path)
+    assert (done.returncode, words(done)) == (0, "written to a.html\n")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    for element in page.split('<script type="application/json"')[1:]:
+        json.loads(element.partition(">")[2].partition("</script>")[0], parse_constant=pytest.fail)
+
+
 def test_cuts_for_another_reason_in_another_version(tmp_path: Path) -> None:
     """A version without interrupted turns shows that the whole turn goes (R18); a misspelt reason is refused."""
     args = ("view", str(RECORDED / "parallel-tools.sse"), "-o", "-", "--reason")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +42,7 @@ SEEN_BEFORE = {  # what a condition of the schema has seen to be an object, and 
     *("user-prompt", "file", "url_content", "binary_content"),
 }
 REFERENCE = {"uri": "s3://b/k", "size_bytes": 1, "hash": "ab" * 32, "media_type": "text/plain"}
-ODD: list[Any] = [None, True, -1, 1.5, "", "soon", [], [7], {}, {"kind": ""}]
+ODD: list[Any] = [None, math.nan, math.inf, True, -1, 1.5, "", "soon", [], [7], {}, {"kind": ""}]
 
 
 def crowded(version: str) -> dict[str, Any]:

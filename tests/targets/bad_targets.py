@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
+import re
 import socket
 import ssl
 import sys
@@ -276,6 +278,13 @@ def thread(value: Any) -> Callable[[], RawServer]:
     return instead("GET", "thread", answer)
 
 
+TURN = {
+    "turn_type": "agent",
+    "agent_id": "assistant",
+    "started_at": "2025-01-20T10:00:00Z",
+    "completed_at": "2025-01-20T10:00:01Z",
+    "messages": [],
+}
 START = b'data: {"type":"start"}\n\n'
 HTML = b"<!doctype html><title>Welcome</title>"
 CANCELLED = "interruptions/mid-text"
@@ -359,6 +368,15 @@ BAD = (
         everything("302 Found", more="Location: http://127.0.0.1:9/x\r\n"),
         "refused",
         "a redirect to http://127.0.0.1:9/x. redirects are not followed",
+    ),
+    *(
+        Bad(
+            f"redirects to what is not an address: {to}",
+            everything("302 Found", more=f"Location: {to}\r\n"),
+            "refused",
+            f"a redirect to {re.escape(to)}. redirects are not followed",
+        )
+        for to in ("http://[::1", "http://a:b", "mailto:a", "http://h:99999/", "http:///x")
     ),
     Bad(
         "redirects to itself",
@@ -503,6 +521,15 @@ BAD = (
         thread({"version": "VERSION", "thread_id": "ID", "turns": [{}]}),
         "failed",
         "",
+    ),
+    *(
+        Bad(
+            f"a thread with {number} where an object belongs",
+            thread({"version": "VERSION", "thread_id": "ID", "turns": [{**TURN, "total_usage": number}]}),
+            "failed",
+            f"usage-malformed: total_usage is not an object .*value-not-interoperable: {number} is not a JSON number",
+        )
+        for number in (math.nan, math.inf, -math.inf)
     ),
     Bad("claims marks, sends none", breaking("marks"), "failed", "marks-not-kept: .*there are no marks at all"),
     Bad(

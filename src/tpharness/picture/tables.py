@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -93,8 +94,8 @@ class Tables:
         for index, turn in enumerate(thread.get("turns") or ()):
             entry = self._turn(turn, f"{side} {index}", folded)
             turns = self._lists.add((turns, entry), [turns, entry])
-        key = (self.value(other), thread.get("updated_at"), turns)
-        return self._threads.add(key, list(key))
+        number, updated = self.value(other), thread.get("updated_at")  # any value, where a file says so
+        return self._threads.add((number, compact_json(updated, sort_keys=True), turns), [number, updated, turns])
 
     def build(self, number: int) -> dict[str, Any]:
         """Return the thread of a number, as a page builds it: the threads themselves are too many to be kept."""
@@ -194,11 +195,23 @@ def _unroll(links: _Table, number: int) -> list[int]:
 
 
 def compact_json(value: Any, *, sort_keys: bool = False) -> str:
-    """Return a JSON value as text. Lone surrogates and large integers, which orjson cannot write, are kept."""
+    """Return a JSON value as text. Lone surrogates and large integers, which orjson cannot write, are kept.
+
+    A number that is not finite, which a finding reports (R38), becomes null: no page could read it.
+    """
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else 0).decode()
     except TypeError:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+        readable = _replace_not_finite(value)
+        return json.dumps(readable, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, allow_nan=False)
+
+
+def _replace_not_finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _replace_not_finite(item) for key, item in value.items()}
+    return [_replace_not_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _units(text: str) -> int:

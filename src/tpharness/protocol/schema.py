@@ -112,7 +112,8 @@ def _first_misfits(thread: Any, version: Version) -> list[Finding]:
     found: dict[tuple[str, str | None, str], Finding] = {}
     for piece in split(thread, _field_names(version)):
         for error in _without_conclusions(_validator(version).iter_errors(piece.value)):
-            finding = _finding(error, piece.path(error.instance_path), version)
+            absent = error.instance is None and _value_at(piece.value, error.instance_path) is None
+            finding = _finding(error, piece.path(error.instance_path), version, absent=absent)
             found[finding.code, finding.place.pointer, finding.message] = finding
             if len(found) > MOST_OF_A_KIND:
                 *first, other = found.values()
@@ -135,11 +136,18 @@ def _without_conclusions(errors: Iterable[Any]) -> Iterator[Any]:
         yield error
 
 
-def _finding(error: Any, path: Sequence[str | int], version: Version) -> Finding:
+def _value_at(value: Any, path: Sequence[str | int]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _finding(error: Any, path: Sequence[str | int], version: Version, *, absent: bool) -> Finding:
+    """Return the finding of an error. The validator shows NaN and ±Infinity as null too; only `absent` is null."""
     steps = list(error.evaluation_path)
     if steps[-1] == "required":
         name, missing = f"{_place_name(steps[:-1], version)}.{error.kind.property}", str(error.kind.property)
-    elif error.instance is None and _is_field(path):  # null is absent (R37)
+    elif absent and _is_field(path):  # null is absent (R37)
         name, missing = _place_name(steps[: -2 if steps[-2] == "$ref" else -1], version), str(path[-1])
     else:
         name, missing = _place_name(steps[:-1], version), ""

@@ -158,14 +158,27 @@ async def _request(
                 if response.status not in _REDIRECTS or not to:
                     yield response
                     return
-                there = place.join(_parse(to)).with_user(None)
-                if there.origin() != place.origin():
+                there, origin = _find_redirected(place, to)
+                if origin != place.origin():
                     raise TargetError(
-                        f"{place} redirects to another origin, {shorten(str(there.origin()))}, which is not followed",
+                        f"{place} redirects to another origin, {shorten(str(origin))}, which is not followed",
                         hint="it would be sent your headers and the prompt; if you trust it, record from there",
                     )
                 place, method = there, method if response.status in _METHOD_KEPT else "GET"
     raise TargetError(f"{place} redirects more than {_MAX_REDIRECTS} times", hint="give the final address")
+
+
+def _find_redirected(place: URL, to: str) -> tuple[URL, URL]:
+    """Return the address to which a server redirects, and its origin. TargetError if it is not an address."""
+    try:
+        there = place.join(URL(to)).with_user(None)
+        return there, there.origin()
+    except ValueError as error:
+        said = shorten(without_credentials(to))
+        raise TargetError(
+            f"{place} redirects to {said}, which is not a URL: {error}",
+            hint="correct the header Location of the server",
+        ) from None
 
 
 def _parse(url: str) -> URL:

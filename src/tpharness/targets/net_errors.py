@@ -184,7 +184,7 @@ def status_error(what: str, response: aiohttp.ClientResponse, body: bytes, hint:
     answered = f"{what} answers {status} {response.reason or ''}".rstrip()
     if 300 <= status < 400:
         to = response.headers.get("Location", "")
-        loop = bool(to) and response.url.join(URL(to)) == response.url
+        loop = bool(to) and _leads_to_itself(response.url, to)
         return TargetError(
             f"{answered}, a redirect {'to itself' if loop else f'to {shorten(to)}' if to else 'to nowhere'}",
             hint="correct the server: it redirects endlessly"
@@ -203,6 +203,13 @@ def status_error(what: str, response: aiohttp.ClientResponse, body: bytes, hint:
         hint=advice or hint or "tpharness docs CONTROL has the paths",
         status=status,
     )
+
+
+def _leads_to_itself(url: URL, to: str) -> bool:
+    try:
+        return url.join(URL(to)) == url
+    except ValueError:  # not an address at all
+        return False
 
 
 def _problem(body: bytes) -> tuple[str, str]:
