@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -230,47 +229,6 @@ def test_every_wait_has_a_limit() -> None:
     assert talk(silent, script, headers=0.1)[0] == (End.BROKEN, "no answer after 0.1 s")
     assert talk(endless, script, answer=0.2)[0] == (End.ENDLESS, "the answer has not ended after 0.2 s")
     assert talk(endless, script, size=40)[0] == (End.ENDLESS, "the answer has more than 40 bytes")
-
-
-def test_ag_ui_is_read_and_written() -> None:
-    """Events of that protocol become chunks; messages become its messages."""
-    events = [
-        {"type": "RUN_STARTED", "threadId": "c/1", "runId": "r"},
-        {"type": "TEXT_MESSAGE_START", "messageId": "t", "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "t", "delta": "Let me see."},
-        {"type": "TEXT_MESSAGE_END", "messageId": "t"},
-        {"type": "TOOL_CALL_START", "toolCallId": "k", "toolCallName": "book"},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": "k", "delta": '{"city":"Paris"}'},
-        {"type": "TOOL_CALL_END", "toolCallId": "k"},
-        {"type": "TOOL_CALL_RESULT", "messageId": "x", "toolCallId": "k", "content": "booked"},
-        {"type": "TEXT_MESSAGE_START", "messageId": "u", "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "u", "delta": "Done."},
-        {"type": "TEXT_MESSAGE_END", "messageId": "u"},
-        {"type": "RUN_FINISHED", "threadId": "c/1", "runId": "r"},
-    ]
-
-    async def answer(request: web.Request, _: int) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        await response.prepare(request)
-        for event in events:
-            await response.write(f"data: {json.dumps(event)}\n\n".encode())
-        return response
-
-    async def script(client: ChatClient) -> list[str]:
-        reply = client.submit("one")
-        assert await reply.ended(5)
-        assert reply.findings == []
-        assert await client.submit("two").ended(5)
-        return [chunk.type for chunk in reply.chunks]
-
-    types, bodies = talk(answer, script, "ag-ui")
-    assert types[0] == "start"
-    assert types[-2:] == ["finish", "[DONE]"]
-    assert (bodies[1]["threadId"], bodies[0]["runId"] != bodies[1]["runId"]) == ("c/1", True)
-    told = bodies[1]["messages"]
-    assert [message["role"] for message in told] == ["user", "assistant", "tool", "assistant", "user"]
-    assert told[1]["toolCalls"][0]["function"] == {"name": "book", "arguments": '{"city": "Paris"}'}
-    assert (told[2]["toolCallId"], told[2]["content"], told[3]["content"]) == ("k", "booked", "Done.")
 
 
 def test_a_profile_of_the_user_is_found_and_a_wrong_one_is_told(tmp_path: Any) -> None:

@@ -1,123 +1,242 @@
-"""AG-UI (agent-user interaction protocol): its events as chunks of the UI message stream, and messages the other way.
+"""AG-UI (agent-user interaction protocol) 1.0: a page on `@ag-ui/client`, which posts what that client would post.
 
-Read from the event types of AG-UI's Python and TypeScript packages. Events of state, steps and custom kinds have no
-counterpart that a history could lose, and are left out.
+Each event that the client takes (`ag_ui_stream`) changes what the page holds (`ag_ui_messages`), and that is what is
+shown (`ag_ui_screen`). Chunks are made beside it, for what is said about the stream.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
-from tpharness.apps.client.profile import text_of
+from tpharness.apps.client.ag_ui_messages import AgUiMessages
+from tpharness.apps.client.ag_ui_screen import (
+    approvals_on,
+    asked_calls,
+    kept_beside,
+    messages_of,
+    screen_of,
+    texts_of,
+    value_of,
+)
+from tpharness.apps.client.ag_ui_stream import AgUiRefusedError, AgUiStream
+from tpharness.apps.client.profile import Chat, Trigger
+from tpharness.apps.client.wall_clock import steady_now
+from tpharness.vsp.partial_json import NOTHING
 
-__all__ = ["AgUiTranslator", "ag_ui_messages"]
+__all__ = ["AgUi"]
 
-Chunk = dict[str, Any]
+Json = dict[str, Any]
+_VERSION = "1.0"
+_NOT_RUN = "The page has not run this tool."
 
 
-class AgUiTranslator:
-    """Chunks of one run's events."""
+class AgUi:
+    """A page on `@ag-ui/client` 1.0.0: it keeps the history, and posts `RunAgentInput`."""
 
-    def __init__(self) -> None:
-        self._arguments: dict[str, dict[str, str]] = {}
-        self._texts: set[str] = set()
+    keeps_history = True
+    accept = "text/event-stream"
 
-    def feed(self, data: bytes) -> Iterator[Chunk | str]:
-        """Yield the chunks that one event comes to; what is not JSON is passed on, so that it is found wrong."""
-        try:
-            event = json.loads(data)
-        except (ValueError, RecursionError):
-            yield data.decode("utf-8", "replace")
+    def __init__(self, chat: Chat | None = None, extra: Mapping[str, Any] | None = None) -> None:
+        self._chat = chat or Chat(id="")
+        self._tools: Sequence[Mapping[str, Any]] = (extra or {}).get("tools", ())
+        self.held = AgUiMessages()
+
+    def for_chat(self, chat: Chat, extra: Mapping[str, Any]) -> AgUi:
+        """Return the page of one chat; `extra` are the fields that the user adds to each post, such as its tools."""
+        return AgUi(chat, extra)
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return the input of a run; AG-UI has no trigger, the messages say what is wanted.
+
+        A run that still streams is left alone, as pages do with `detachActiveRun`: it changes nothing any more here.
+        """
+        self._take_up(chat)
+        self._answer_own_tools()
+        resume = list(self._resume(answered=trigger is Trigger.APPROVE))
+        self.show()
+        messages = [message for message in self.held.messages if message["role"] != "activity"]
+        return {
+            "threadId": chat.id,
+            "runId": str(uuid4()),
+            "protocolVersion": _VERSION,
+            **({} if self.held.state is None else {"state": deepcopy(self.held.state)}),
+            "messages": deepcopy(messages),
+            "tools": list(self._tools),
+            "context": [],
+            "forwardedProps": {},
+            **({"resume": resume} if resume else {}),
+        }
+
+    def translator(self) -> _Run:
+        """Read one answer: it changes what the page holds, until the page posts again."""
+        self._take_up(self._chat)
+        return _Run(self, self.held)
+
+    def show(self, held: AgUiMessages | None = None, stream: AgUiStream | None = None) -> None:
+        """Write what is held into the messages of the chat; what an earlier run holds is not shown any more."""
+        if held is None or held is self.held:
+            streaming = {name for called, name, _ in (stream.open if stream is not None else ()) if "message" in called}
+            self._chat.messages = screen_of(self.held, streaming, approvals_on(self._chat.messages))
+
+    # ------------------------------------------------------------------------------------------------ inside
+
+    def _take_up(self, chat: Chat) -> None:
+        """Take the messages from the screen, where some may have been edited or taken away."""
+        self._chat = chat
+        self.held = replace(
+            self.held,
+            messages=[message for shown in chat.messages for message in messages_of(shown)],
+            interrupts=self.held.interrupts or deepcopy(list(kept_beside(chat.last).get("interrupts", ()))),
+            unfinished=set(self.held.unfinished),
+        )
+
+    def _answer_own_tools(self) -> None:
+        """Say of calls of the page's own tools that they have not run: they are answered before the thread goes on."""
+        names = {tool.get("name") for tool in self._tools}
+        for call_id in self.held.unanswered():
+            call = self.held.call(call_id)
+            if call is not None and call["function"]["name"] in names:
+                result = {"id": str(uuid4()), "role": "tool", "toolCallId": call_id, "content": ""}
+                self.held.answer({**result, "error": _NOT_RUN})
+
+    def _resume(self, *, answered: bool) -> Iterator[Json]:
+        """Yield an answer to each interrupt: that of the user, else that nobody answers it, as who writes goes on."""
+        given = {approval.get("id"): approval for approval in approvals_on(self._chat.messages).values()}
+        for interrupt in self.held.interrupts:
+            approval = given.get(interrupt["id"], {})
+            if answered and "approved" in approval and not _has_expired(interrupt):
+                reason = {"reason": approval["reason"]} if "reason" in approval else {}
+                payload = {"approved": approval["approved"], **reason}
+                yield {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
+            else:
+                yield {"interruptId": interrupt["id"], "status": "cancelled"}
+
+
+class _Run:
+    """One answer: its events, applied to what the page held when it began, and as chunks."""
+
+    def __init__(self, page: AgUi, held: AgUiMessages) -> None:
+        self._page = page
+        self._held = held
+        self._stream = AgUiStream()
+        self._started = self._refused = False
+        self._open: dict[tuple[str, str], str] = {}
+        self._texts = [text for message in held.messages for text in texts_of(message)]
+        self._calls = {call["id"] for call in held.calls()}
+        self._results = {message.get("toolCallId") for message in held.messages}
+
+    def feed(self, data: bytes) -> Iterator[Json | str]:
+        """Yield the chunks that one event comes to."""
+        if self._refused:
             return
-        kind = event.get("type") if isinstance(event, dict) else None
+        try:
+            for event in self._stream.feed(data):
+                yield from self._take(event)
+        except AgUiRefusedError:
+            self._refused = True
+            raise
+
+    def _take(self, event: Mapping[str, Any]) -> Iterator[Json | str]:
+        self._held.apply(event)
+        self._page.show(self._held, self._stream)
+        kind = event["type"]
         match kind:
-            case "RUN_STARTED":
+            case "RUN_STARTED" if not self._started:
+                self._started = True
                 yield {"type": "start"}
             case "RUN_FINISHED":
-                yield {"type": "finish"}
-                yield "[DONE]"
+                yield from self._finished(event)
             case "RUN_ERROR":
-                yield {"type": "error", "errorText": str(event.get("message", ""))}
-            case "TEXT_MESSAGE_START" | "TEXT_MESSAGE_CONTENT" | "TEXT_MESSAGE_END" | "TEXT_MESSAGE_CHUNK":
-                yield from self._text(str(kind), event)
-            case "TOOL_CALL_START" | "TOOL_CALL_ARGS" | "TOOL_CALL_END" | "TOOL_CALL_RESULT":
-                yield from self._call(str(kind), event)
-            case _:
-                return
+                yield {"type": "error", "errorText": event["message"]}
+            case "TEXT_MESSAGE_START" | "TEXT_MESSAGE_CONTENT" | "TEXT_MESSAGE_END":
+                yield from self._text("text", kind, event)
+            case "REASONING_MESSAGE_START" | "REASONING_MESSAGE_CONTENT" | "REASONING_MESSAGE_END":
+                yield from self._text("reasoning", kind, event)
+            case "TOOL_CALL_START" | "TOOL_CALL_ARGS" | "TOOL_CALL_END":
+                yield from self._call(kind, event)
+            case "TOOL_CALL_RESULT":
+                yield from self._result(event["toolCallId"], event["content"])
+            case "MESSAGES_SNAPSHOT":
+                yield from self._snapshot()
 
-    def _text(self, kind: str, event: Mapping[str, Any]) -> Iterator[Chunk]:
-        name = str(event.get("messageId"))
-        if kind == "TEXT_MESSAGE_START" or (kind == "TEXT_MESSAGE_CHUNK" and name not in self._texts):
-            self._texts.add(name)
-            yield {"type": "text-start", "id": name}
-        if kind in ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK") and event.get("delta"):
-            yield {"type": "text-delta", "id": name, "delta": str(event["delta"])}
-        if kind == "TEXT_MESSAGE_END":
-            self._texts.discard(name)
-            yield {"type": "text-end", "id": name}
-
-    def _call(self, kind: str, event: Mapping[str, Any]) -> Iterator[Chunk]:
-        call_id = str(event.get("toolCallId"))
-        if kind == "TOOL_CALL_START":
-            self._arguments[call_id] = {"name": str(event.get("toolCallName")), "text": ""}
-            yield {"type": "tool-input-start", "toolCallId": call_id, "toolName": str(event.get("toolCallName"))}
-        elif kind == "TOOL_CALL_ARGS":
-            delta = str(event.get("delta", ""))
-            if call_id in self._arguments:
-                self._arguments[call_id]["text"] += delta
-            yield {"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": delta}
-        elif kind == "TOOL_CALL_END":
-            call = self._arguments.get(call_id, {"name": "unknown", "text": ""})
-            chunk: Chunk = {"toolCallId": call_id, "toolName": call["name"]}
-            try:
-                yield {"type": "tool-input-available", **chunk, "input": json.loads(call["text"] or "{}")}
-            except ValueError as error:
-                yield {"type": "tool-input-error", **chunk, "input": call["text"], "errorText": str(error)}
+    def _finished(self, event: Mapping[str, Any]) -> Iterator[Json | str]:
+        outcome = event.get("outcome") or {}
+        if outcome.get("type") == "cancelled":
+            yield {"type": "abort"}
         else:
-            yield {"type": "tool-output-available", "toolCallId": call_id, "output": event.get("content")}
+            for interrupt, call_id in asked_calls(self._held):
+                yield {"type": "tool-approval-request", "approvalId": interrupt["id"], "toolCallId": call_id}
+            yield {"type": "finish"}
+        yield "[DONE]"
+
+    def _text(self, part: str, kind: str, event: Mapping[str, Any]) -> Iterator[Json]:
+        key = (part, event["messageId"])
+        if kind.endswith("_START"):
+            if event.get("role", "assistant") in ("assistant", "reasoning"):
+                self._open[key] = f"{event['messageId']}-{len(self._texts)}"
+                self._texts.append("")
+                yield {"type": f"{part}-start", "id": self._open[key]}
+        elif key in self._open and kind.endswith("_CONTENT") and event["delta"]:
+            yield {"type": f"{part}-delta", "id": self._open[key], "delta": event["delta"]}
+        elif key in self._open and kind.endswith("_END"):
+            self._texts += [text for m in self._held.messages if m["id"] == event["messageId"] for text in texts_of(m)]
+            yield {"type": f"{part}-end", "id": self._open.pop(key)}
+
+    def _call(self, kind: str, event: Mapping[str, Any]) -> Iterator[Json]:
+        """Yield the chunks of a call; one that is streamed once more is the same call."""
+        call_id = event["toolCallId"]
+        key = ("call", call_id)
+        if kind == "TOOL_CALL_START" and call_id not in self._calls:
+            self._calls.add(call_id)
+            self._open[key] = event["toolCallName"]
+            yield {"type": "tool-input-start", "toolCallId": call_id, "toolName": event["toolCallName"]}
+        elif key in self._open and kind == "TOOL_CALL_ARGS":
+            yield {"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": event["delta"]}
+        elif key in self._open and kind == "TOOL_CALL_END":
+            del self._open[key]
+            call = self._held.call(call_id)
+            if call is not None:
+                yield from _whole_call(call)
+
+    def _result(self, call_id: str, content: Any) -> Iterator[Json]:
+        if call_id not in self._results:
+            self._results.add(call_id)
+            yield {"type": "tool-output-available", "toolCallId": call_id, "output": content}
+
+    def _snapshot(self) -> Iterator[Json]:
+        """Yield what nobody has been shown yet of the messages that the thread has now."""
+        for message in self._held.messages:
+            for text in texts_of(message):
+                if text not in self._texts:
+                    self._texts.append(text)
+                    name = f"{message['id']}-snapshot"
+                    yield {"type": "text-start", "id": name}
+                    yield {"type": "text-delta", "id": name, "delta": text}
+                    yield {"type": "text-end", "id": name}
+            for call in message.get("toolCalls", ()):
+                if call["id"] not in self._calls:
+                    self._calls.add(call["id"])
+                    yield from _whole_call(call)
+            if message["role"] == "tool":
+                yield from self._result(message["toolCallId"], message["content"])
 
 
-def ag_ui_messages(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return UI messages as AG-UI's: one of the assistant with its calls, one of the tool for each result."""
-    found: list[dict[str, Any]] = []
-    for message in messages:
-        if message["role"] != "assistant":
-            found.append({"id": message["id"], "role": message["role"], "content": text_of(message)})
-        else:
-            found += _assistant(message)
-    return found
+def _whole_call(call: Json) -> Iterator[Json]:
+    """Yield the chunk of a call whose arguments came to their end; the end of half arguments says nothing (R60)."""
+    value = value_of(call["function"]["arguments"])
+    if value is not NOTHING:
+        name = call["function"]["name"]
+        yield {"type": "tool-input-available", "toolCallId": call["id"], "toolName": name, "input": value}
 
 
-def _assistant(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a message for each step: texts and calls, then the results."""
-    number = 0
-    said: dict[str, Any] = {}
-    results: list[dict[str, Any]] = []
-
-    def taken() -> Iterator[dict[str, Any]]:
-        if said:
-            yield {"id": f"{message['id']}-{number}", "role": "assistant", **said}
-        yield from results
-
-    for part in message.get("parts", ()):
-        kind = str(part.get("type"))
-        if kind == "text":
-            if results:
-                yield from taken()
-                number, said, results = number + 1, {}, []
-            said["content"] = said.get("content", "") + part.get("text", "")
-        elif kind.startswith("tool-") or kind == "dynamic-tool":
-            name = part.get("toolName") or kind.removeprefix("tool-")
-            arguments = part.get("rawInput") or json.dumps(part.get("input", {}))
-            call = {"id": part["toolCallId"], "type": "function", "function": {"name": name, "arguments": arguments}}
-            said.setdefault("toolCalls", []).append(call)
-            if "output" in part:
-                output = part["output"]
-                content = output if isinstance(output, str) else json.dumps(output)
-                results.append(
-                    {"id": f"{part['toolCallId']}-result", "role": "tool", "content": content}
-                    | {"toolCallId": part["toolCallId"]}
-                )
-    yield from taken()
+def _has_expired(interrupt: Mapping[str, Any]) -> bool:
+    try:
+        expires = datetime.fromisoformat(str(interrupt.get("expiresAt")))
+    except ValueError:
+        return False
+    return (expires if expires.tzinfo else expires.replace(tzinfo=UTC)) <= datetime.fromisoformat(steady_now())

@@ -7,7 +7,11 @@ from collections.abc import Iterator
 
 from tpharness.errors import UsageError
 
-__all__ = ["calling"]
+__all__ = ["StreamRefusedError", "calling"]
+
+
+class StreamRefusedError(Exception):
+    """A translator raises it where the client of its wire ends the stream with an error; the text says why."""
 
 
 @contextlib.contextmanager
@@ -15,6 +19,8 @@ def calling(owner: object, method: str) -> Iterator[None]:
     """Raise UsageError with the name of the method for anything that is raised while it is called and read."""
     try:
         yield
+    except StreamRefusedError:
+        raise
     except Exception as error:  # foreign code may raise anything
         kind = type(owner)
         raise UsageError(

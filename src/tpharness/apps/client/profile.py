@@ -16,7 +16,7 @@ from tpharness.apps.client.own_code import calling
 from tpharness.apps.client.reply import Translator
 from tpharness.errors import UsageError
 
-__all__ = ["Chat", "Profile", "Trigger", "keeps_history", "make_body", "make_translator", "text_of"]
+__all__ = ["Chat", "Profile", "Trigger", "keeps_history", "make_body", "make_translator", "page_of", "text_of"]
 
 Message = Mapping[str, Any]
 
@@ -53,6 +53,8 @@ class Profile(Protocol):
 
     A class may say `keeps_history`: whether its page keeps the history, so that a second tab does not know the first.
     One that stands for another version of the AI SDK's client than the newest says which: `version = VERSIONS[6]`.
+    One whose page keeps messages in another shape has `for_chat(chat, extra)`, which returns the profile of one chat:
+    that one writes `chat.messages` itself while it reads an answer; `extra` are fields that every post has.
     """
 
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
@@ -62,6 +64,16 @@ class Profile(Protocol):
     def translator(self) -> Translator | None:
         """Return what makes UI message chunks of the answer's events, None where they are UI message chunks."""
         ...
+
+
+def page_of(profile: Profile, chat: Chat, extra: Mapping[str, Any]) -> Profile | None:
+    """Return the profile of one chat, which writes its messages itself; None where the page is one of the AI SDK."""
+    made = getattr(profile, "for_chat", None)
+    if made is None:
+        return None
+    with calling(profile, "for_chat"):
+        page: Profile = made(chat, extra)
+    return page
 
 
 def make_body(profile: Profile, chat: Chat, trigger: Trigger, extra: Mapping[str, Any]) -> bytes:

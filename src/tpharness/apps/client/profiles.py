@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tpharness.apps.client.ag_ui import AgUiTranslator, ag_ui_messages
+from tpharness.apps.client.ag_ui import AgUi
 from tpharness.apps.client.client_versions import NEWEST, VERSIONS
 from tpharness.apps.client.profile import Chat, Profile, Trigger
 from tpharness.apps.client.reply import Translator
@@ -86,29 +86,6 @@ class AssistantUi(AiSdk):
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
         """Return all messages; the page has no tools and no system prompt of its own."""
         return {**AiSdk.body(self, chat, trigger), "tools": {}, "callSettings": {}, "config": {}, "metadata": {}}
-
-
-class AgUi:
-    """An AG-UI client: `RunAgentInput`, and AG-UI's events translated into chunks."""
-
-    keeps_history = True
-
-    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
-        """Return the input of a run; AG-UI has no trigger, the messages say what is wanted."""
-        del trigger
-        return {
-            "threadId": chat.id,
-            "runId": f"{chat.id}-run-{chat.posts}",
-            "state": {},
-            "messages": ag_ui_messages(chat.messages),
-            "tools": [],
-            "context": [],
-            "forwardedProps": {},
-        }
-
-    def translator(self) -> Translator:
-        """Make chunks of AG-UI's events."""
-        return AgUiTranslator()
 
 
 PROFILES: Mapping[str, Callable[[], Profile]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import aiohttp
 
 from tpharness.apps.client.message import MessageFold
-from tpharness.apps.client.own_code import calling
+from tpharness.apps.client.own_code import StreamRefusedError, calling
 from tpharness.apps.client.wall_clock import steady_now
 from tpharness.errors import UsageError
 from tpharness.findings import Finding
@@ -66,10 +66,16 @@ class SeenChunk:
 
 
 class Translator(Protocol):
-    """Makes chunks of the UI message stream of the events of another protocol; one for each answer."""
+    """Makes chunks of the UI message stream of the events of another protocol; one for each answer.
+
+    The rules of the UI message stream are not those of that protocol: nothing is said about the order of its chunks.
+    """
 
     def feed(self, data: bytes) -> Iterable[Mapping[str, Any] | str]:
-        """Return the chunks that an event comes to; `[DONE]` is the end marker."""
+        """Return the chunks that an event comes to; `[DONE]` is the end marker.
+
+        StreamRefusedError where the client of that protocol ends the stream with an error.
+        """
         ...
 
 
@@ -125,6 +131,7 @@ class Reply:
         self._onward: Onward | None = None
         self._reading: asyncio.Timeout | None = None
         self._refuses = False
+        self._refused_by_wire = ""
         self._assembler = Assembler()
         self._frames = SseParser()
         self._changed = asyncio.Event()
@@ -141,8 +148,9 @@ class Reply:
 
     @property
     def refused(self) -> str:
-        """Why the AI SDK's client would have ended the stream itself, or the error that the application told."""
-        return self.fold.error
+        """Why the client of this wire would have ended the stream itself, or the error that the application told."""
+        own_rules = self._translator is not None and not self.fold.is_reported
+        return self._refused_by_wire if own_rules else self.fold.error
 
     @property
     def reports_error(self) -> bool:
@@ -157,7 +165,9 @@ class Reply:
 
     @property
     def findings(self) -> list[Finding]:
-        """What is wrong with the stream by the rules of its order and form."""
+        """What is wrong with the stream by the rules of its order and form; another wire has others."""
+        if self._translator is not None:
+            return []
         found = self._assembler.findings
         if self.fold.resumed is None:
             return found
@@ -309,9 +319,15 @@ class Reply:
                 if self._translator is None:
                     self._take_event(event)
                 else:
-                    for chunk in _translated(self._translator, event):
-                        self._take_event(chunk)
+                    self._take_translated(self._translator, event)
         self._touch()
+
+    def _take_translated(self, translator: Translator, event: bytes) -> None:
+        try:
+            for chunk in _translated(translator, event):
+                self._take_event(chunk)
+        except StreamRefusedError as error:
+            self._refused_by_wire = self._refused_by_wire or str(error)
 
     def _take_event(self, data: bytes) -> None:
         now = steady_now()
@@ -345,9 +361,10 @@ class Reply:
         await self._changed.wait()
 
 
-def _translated(translator: Translator, event: bytes) -> list[bytes]:
+def _translated(translator: Translator, event: bytes) -> Iterator[bytes]:
     with calling(translator, "feed"):
-        return [(c if isinstance(c, str) else json.dumps(c)).encode() for c in translator.feed(event)]
+        for chunk in translator.feed(event):
+            yield (chunk if isinstance(chunk, str) else json.dumps(chunk)).encode()
 
 
 def as_event(data: bytes) -> bytes:

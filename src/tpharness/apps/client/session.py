@@ -14,7 +14,7 @@ import aiohttp
 
 from tpharness.apps.client.client_versions import NEWEST
 from tpharness.apps.client.message import MessageFold
-from tpharness.apps.client.profile import Chat, Profile, Trigger, make_body, make_translator
+from tpharness.apps.client.profile import Chat, Profile, Trigger, make_body, make_translator, page_of
 from tpharness.apps.client.reply import Limits, Reply
 from tpharness.apps.client.routes import Addresses, Fetched, fetch
 from tpharness.apps.client.use_chat import UseChat, generate_id
@@ -98,11 +98,12 @@ class ChatClient:
     ) -> None:
         self._session = session
         self._addresses = addresses
-        self._profile = profile
         self._limits = limits or Limits()
         self._extra = dict(extra or {})
         self.chat = Chat(id=chat_id or generate_id())
-        self._use_chat = UseChat(self.chat, version=getattr(profile, "version", NEWEST))
+        page = page_of(profile, self.chat, self._extra)
+        self._profile = profile if page is None else page
+        self._use_chat = UseChat(self.chat, version=getattr(profile, "version", NEWEST), writes=page is None)
         self.replies: list[Reply] = []
         self.differences: list[str] = []
 
@@ -161,7 +162,8 @@ class ChatClient:
         self.chat.posts += 1
         body = make_body(self._profile, self.chat, trigger, self._extra)
         reply = self._new_reply(fold, says)
-        headers = {"content-type": "application/json", "accept": "*/*", **self._addresses.headers}
+        accept = getattr(self._profile, "accept", "*/*")
+        headers = {"content-type": "application/json", "accept": accept, **self._addresses.headers}
         reply.open(self._session, "POST", self._addresses.chat, data=body, headers=headers)
         return reply
 

@@ -39,12 +39,23 @@ def answers_to(waiting: Sequence[Mapping[str, Any]], approved: Sequence[bool]) -
 
 
 class UseChat:
-    """The state of one chat. `new_id` is asked once for each message of the user and once for each request."""
+    """The state of one chat. `new_id` is asked once for each message of the user and once for each request.
 
-    def __init__(self, chat: Chat, new_id: Callable[[], str] = generate_id, *, version: ClientVersion = NEWEST) -> None:
+    Without `writes` the messages of the assistant are written by somebody else: a page of another wire.
+    """
+
+    def __init__(
+        self,
+        chat: Chat,
+        new_id: Callable[[], str] = generate_id,
+        *,
+        version: ClientVersion = NEWEST,
+        writes: bool = True,
+    ) -> None:
         self.chat = chat
         self._new_id = new_id
         self._version = version
+        self._writes = writes
 
     def submit(self, text: str) -> MessageFold:
         """Write a message."""
@@ -99,7 +110,8 @@ class UseChat:
         return MessageFold(message_id=lambda: message_id, write=self._write, resumed=continued, version=self._version)
 
     def _write(self, message: dict[str, Any]) -> None:
-        write_message(self.chat.messages, message)
+        if self._writes:
+            write_message(self.chat.messages, message)
 
 
 def _is_unfinished(part: Mapping[str, Any]) -> bool:
