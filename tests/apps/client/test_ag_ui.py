@@ -35,7 +35,7 @@ from tpharness.apps.client import Addresses, ChatClient, find_profile
 from tpharness.apps.client.ag_ui import AgUi
 from tpharness.apps.client.own_code import StreamRefusedError
 from tpharness.apps.client.profile import Chat, Trigger
-from tpharness.vsp.sse import SseParser
+from tpharness.wires.sse.parser import SseParser
 
 Json = dict[str, Any]
 RECORDED: dict[str, list[Json]] = json.loads(TABLE.read_text("utf-8"))

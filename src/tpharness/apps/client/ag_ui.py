@@ -26,7 +26,7 @@ from tpharness.apps.client.ag_ui_screen import (
 from tpharness.apps.client.ag_ui_stream import AgUiRefusedError, AgUiStream
 from tpharness.apps.client.profile import Chat, Trigger
 from tpharness.apps.client.wall_clock import steady_now
-from tpharness.vsp.partial_json import NOTHING
+from tpharness.wires.vsp.partial_json import NOTHING
 
 __all__ = ["AgUi"]
 

@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.apps.client.ag_ui_messages import AgUiMessages
 from tpharness.apps.client.message_parts import is_tool_part
 from tpharness.apps.client.profile import text_of
-from tpharness.vsp.partial_json import NOTHING, parse_partial_json
+from tpharness.wires.vsp.partial_json import NOTHING, parse_partial_json
 
 __all__ = ["approvals_on", "asked_calls", "kept_beside", "messages_of", "screen_of", "texts_of", "value_of"]
 
