@@ -125,8 +125,8 @@ def test_what_is_printed_goes_through_one_place() -> None:
 # Who may read the time of day, which can be set back and forward at any moment. Whoever waits or measures may not.
 READS_THE_CLOCK = {
     "apps/client/wall_clock.py": "once; what has passed since is measured",
-    "model_apis/openai_chat/server.py": "`created`, which the API states and nobody judges",
-    "model_apis/openai_responses/server.py": "`created_at`, which the API states and nobody judges",
+    "model_apis/openai_chat/answer.py": "`created`, which the API states and nobody judges",
+    "model_apis/openai_responses/answer.py": "`created_at`, which the API states and nobody judges",
     "cli/certify.py": "when a certificate was made, once",
     "cli/record.py": "when a stream was recorded, once",
     "trace/write.py": "when the run began, for whoever reads the trace",

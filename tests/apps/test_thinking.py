@@ -10,7 +10,7 @@ import pytest
 from tests.apps.chat_app import ChatApp, Json, Stored
 from tests.apps.playing import play
 
-from tpharness.apps.provider.thoughts import asks_for_thoughts
+from tpharness.apps.contact import asks_for_thoughts
 from tpharness.findings import Level
 from tpharness.verdict import Outcome
 

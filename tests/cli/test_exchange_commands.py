@@ -11,7 +11,7 @@ import pytest
 from tpharness.findings import Level
 from tpharness.histories.exchange.model_calls import FORMS
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.names import API_NAMES
+from tpharness.model_apis.registry import API_NAMES
 
 AT = "2025-01-20T10:00:{:02d}Z"
 REFERENCE = {"uri": "https://example.org/1", "size_bytes": 5}

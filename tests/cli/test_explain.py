@@ -13,7 +13,7 @@ from tpharness.checks import CHECKS
 from tpharness.clauses import load_app_clauses, load_clauses, load_rulings
 from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
-from tpharness.model_apis.check import RULES
+from tpharness.model_apis.rules import RULES
 from tpharness.profiles import load_profiles
 from tpharness.resources import scenarios_dir
 from tpharness.scenario_files import find_files

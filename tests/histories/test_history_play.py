@@ -17,7 +17,7 @@ from tpharness.histories.play import CHECK_NAMES, check_moment, play_history
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import OTHER_HISTORIES
 from tpharness.histories.suite import load_dialect_baseline, run_history
-from tpharness.model_apis.check import RULES
+from tpharness.model_apis.rules import RULES
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions
 from tpharness.run.baselines import load_baseline

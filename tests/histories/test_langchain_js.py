@@ -58,7 +58,7 @@ def unanswered(sent: Mapping[str, Any]) -> set[str]:
     return {
         api
         for api, payload in sent.items()
-        if UNANSWERED[api] in {one.code for one in check_payload(api, payload) if one.level is Level.MUST}  # type: ignore[arg-type]
+        if UNANSWERED[api] in {one.code for one in check_payload(api, payload) if one.level is Level.MUST}
     }
 
 

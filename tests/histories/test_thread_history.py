@@ -11,7 +11,7 @@ from tpharness.histories.projections import CallContent, ResultContent, TurnCont
 from tpharness.histories.registry import HISTORIES, OTHER_HISTORIES, all_names, find_histories
 from tpharness.histories.thread_history import THREADS, ThreadHistory
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.names import API_NAMES
+from tpharness.model_apis.registry import API_NAMES
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import Version
 
@@ -91,9 +91,9 @@ def test_a_replay_shows_the_facts_beside_the_messages() -> None:
 def test_the_model_gets_the_thread_and_what_the_user_says_next(provider: str) -> None:
     """As Pydantic AI would send it; every API takes it."""
     document = NEWEST.store(journal_of(scenario("histories/k14-between-result-and-answer")))
-    payload = NEWEST.model_input(document, provider, next_user="Go on.")  # type: ignore[arg-type]
+    payload = NEWEST.model_input(document, provider, next_user="Go on.")
     assert "Go on." in str(payload)
-    assert not [f for f in check_payload(provider, payload) if f.level is Level.MUST]  # type: ignore[arg-type]
+    assert not [f for f in check_payload(provider, payload) if f.level is Level.MUST]
 
 
 def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:

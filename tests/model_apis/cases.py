@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tpharness.model_apis.check import RULES
 from tpharness.model_apis.rule import Options
+from tpharness.model_apis.rules import RULES
 
 
 class Case(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any, cast
 
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.payloads import payload_of
+from tpharness.model_apis.registry import ApiName
 
 PIXEL = base64.b64encode(b"pixel").decode()
 

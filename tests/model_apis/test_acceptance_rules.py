@@ -24,9 +24,10 @@ from tests.model_apis.cases import (
 )
 
 from tpharness.findings import Level
-from tpharness.model_apis.check import RULES, check_payload
-from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.registry import ApiName
 from tpharness.model_apis.rule import Confidence, Options
+from tpharness.model_apis.rules import RULES
 
 
 def name(case: Case) -> str:

@@ -13,8 +13,8 @@ from tests.model_apis.threads import complete_threads
 from tpharness.findings import Finding
 from tpharness.model_apis.append_only import check_append_only
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.names import API_NAMES, ApiName
 from tpharness.model_apis.payloads import payload_of
+from tpharness.model_apis.registry import API_NAMES, ApiName
 from tpharness.model_apis.rule import Options
 from tpharness.model_apis.sdk_types import check_sdk_types
 from tpharness.protocol.history import model_history

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.protocol.test_source_examples import WEATHER
 
-from tpharness.model_apis.check import RULES
 from tpharness.model_apis.rule import Options
+from tpharness.model_apis.rules import RULES
 from tpharness.model_apis.table import rule_tables
 
 GUIDE = (Path(__file__).parent.parent.parent / "docs" / "ACCEPTANCE.md").read_text("utf-8")

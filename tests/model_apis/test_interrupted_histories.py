@@ -13,7 +13,7 @@ import pytest
 
 from tpharness.findings import Level
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.registry import ApiName
 
 MARK = "\n[Tool call was interrupted – execution incomplete]"
 HALF = 'Interrupted Tool Call: {"ci'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from tests.places import places, replace_at
 from tpharness.errors import UsageError
 from tpharness.model_apis.append_only import check_append_only
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.registry import API_NAMES, ApiName
 from tpharness.model_apis.rule import Options
 
 EVERYTHING = Options(observations=True, store=False, adjacent_outputs=True, reasoning=True, thinking=True, earlier=[])
@@ -105,7 +105,7 @@ def test_what_is_not_of_the_api_s_types_is_malformed(provider: ApiName, entry: A
 def test_an_api_that_does_not_exist_is_the_caller_s_mistake() -> None:
     """An exception, as nothing is wrong with the payload."""
     with pytest.raises(UsageError, match="no model API is called 'openai'") as raised:
-        check_payload(cast("ApiName", "openai"), [])
+        check_payload("openai", [])
     assert "openai-chat" in raised.value.hint
 
 

@@ -10,7 +10,7 @@ from tests.model_apis.messages import IMAGE, back, called, of, prompt, request, 
 
 from tpharness.errors import UsageError
 from tpharness.model_apis import history_parts as parts
-from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.registry import ApiName
 
 ERRORS = [{"type": "missing", "loc": ["city"], "msg": "Field required"}]
 ERRORS_TEXT = '[{"type":"missing","loc":["city"],"msg":"Field required"}]'

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.model_apis.messages import IMAGE, PIXEL, back, called, of, prompt, request, response, text, thinking
 
 from tpharness.errors import UsageError
-from tpharness.model_apis.names import API_NAMES, ApiName
 from tpharness.model_apis.payloads import payload_of
+from tpharness.model_apis.registry import API_NAMES, ApiName
 
 CONVERSATION = [
     request({"part_kind": "system-prompt", "content": "Be kind."}),
@@ -330,4 +330,4 @@ def test_odd_messages_do_not_raise(provider: ApiName, odd: Any) -> None:
 def test_an_api_that_does_not_exist_is_the_caller_s_mistake() -> None:
     """As for check_payload."""
     with pytest.raises(UsageError, match="no model API is called 'cohere'"):
-        payload_of(cast("ApiName", "cohere"), [])
+        payload_of("cohere", [])

@@ -11,9 +11,10 @@ import pytest
 from tests.model_apis.cases import RULE
 
 from tpharness.findings import Level
-from tpharness.model_apis.check import RULES, check_payload
-from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.registry import API_NAMES, ApiName
 from tpharness.model_apis.rule import Options
+from tpharness.model_apis.rules import RULES
 from tpharness.suite_yaml import load_suite_yaml
 
 HERE = Path(__file__).parent

@@ -8,8 +8,10 @@ import pytest
 from tests.model_apis.cases import CASES, RULE
 
 from tpharness.errors import UsageError
-from tpharness.model_apis.models import needs_thought_signatures, reasons, takes_prefill
-from tpharness.model_apis.names import API_NAMES
+from tpharness.model_apis.anthropic.models import takes_prefill
+from tpharness.model_apis.gemini.models import needs_thought_signatures
+from tpharness.model_apis.openai_responses.models import reasons
+from tpharness.model_apis.registry import API_NAMES
 from tpharness.model_apis.request import read_request
 from tpharness.model_apis.rule import Options
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.model_apis.cases import CASES, RULE, assistant, chat_answer, text, thought, user
@@ -12,7 +12,7 @@ from tests.model_apis.cases import CASES, RULE, assistant, chat_answer, text, th
 from tpharness.errors import UsageError
 from tpharness.model_apis import sdk_types as sdk
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.registry import ApiName
 
 # The place that the types refuse; rules C4 and A11 are about types, and the types see what they see.
 WRONG: list[tuple[str, ApiName, Any, str]] = [
@@ -107,7 +107,7 @@ def test_without_the_sdk_the_error_says_what_to_install(monkeypatch: pytest.Monk
 def test_an_api_that_does_not_exist_is_the_caller_s_mistake() -> None:
     """As for check_payload."""
     with pytest.raises(UsageError, match="no model API is called 'x'"):
-        sdk.check_sdk_types(cast("ApiName", "x"), [chat_answer("c1")])
+        sdk.check_sdk_types("x", [chat_answer("c1")])
 
 
 def test_the_rules_load_no_sdk() -> None:

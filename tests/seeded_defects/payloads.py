@@ -12,7 +12,7 @@ from conformance.bad_documents import apply_patch
 from tests.histories.message_parts.build import journal_of, scenario
 
 from tpharness.histories.registry import HISTORIES
-from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.registry import ApiName
 from tpharness.model_apis.rule import Options
 
 __all__ = ["PAYLOAD_DEFECTS", "PayloadDefect"]

@@ -7,7 +7,8 @@ import re
 import pytest
 from tests.seeded_defects.payloads import PAYLOAD_DEFECTS, PayloadDefect
 
-from tpharness.model_apis.check import RULES, check_payload
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.rules import RULES
 
 
 @pytest.mark.parametrize("defect", PAYLOAD_DEFECTS, ids=lambda defect: defect.rule)

@@ -16,11 +16,11 @@ from tpharness.apps.cases.case import AppCase
 from tpharness.apps.checks.truth import is_part_of
 from tpharness.apps.evidence import shown_text
 from tpharness.apps.play import Player
-from tpharness.apps.provider.thoughts import asks_for_thoughts
 from tpharness.apps.trouble import find_trouble
 from tpharness.findings import Finding
+from tpharness.model_apis.registry import ApiName, find_api
 
-__all__ = ["CONTACT", "Contact", "first_contact"]
+__all__ = ["CONTACT", "Contact", "asks_for_thoughts", "first_contact"]
 
 CONTACT = "contact/first-message"
 """The id of the first message, under which an application is reported that cannot be judged."""
@@ -52,3 +52,8 @@ async def first_contact(player: Player, mark: str) -> Contact:
     player.shows_answers = any(one.said and is_part_of(one.said, shown_text(turn.screen)) for one in turn.asked)
     player.wants_thoughts = asks_for_thoughts(asked.api, asked.body)
     return Contact(api=asked.api, tools=asked.tools, seconds=seconds)
+
+
+def asks_for_thoughts(api: ApiName, body: Any) -> bool:
+    """Whether a request asks its model to think in a way that its API shows."""
+    return find_api(api).served.asks_for_thoughts(body)

@@ -18,6 +18,7 @@ from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.findings import Finding
 from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
 from tpharness.model_apis.plan import Call, Finish, Plan
+from tpharness.model_apis.registry import FALLBACK
 
 __all__ = [
     "AppEvidence",
@@ -44,7 +45,7 @@ class Asked:
     """One request to the model, and how far it was answered. `number` counts the requests of its turn from 1."""
 
     number: int
-    api: str = "openai-chat"
+    api: str = FALLBACK.name
     history: tuple[HistoryMessage, ...] = ()
     tools: Mapping[str, Any] = field(default_factory=dict)
     refusals: tuple[Finding, ...] = ()

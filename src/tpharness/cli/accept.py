@@ -8,9 +8,11 @@ from tpharness.cli.files import print_json, read_json
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level, shorten
-from tpharness.model_apis.check import RULES, check_payload
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.registry import API_NAMES, find_api
 from tpharness.model_apis.request import ModelRequest, read_request
 from tpharness.model_apis.rule import Rule
+from tpharness.model_apis.rules import RULES
 from tpharness.model_apis.sdk_types import check_sdk_types
 from tpharness.printable import counted, say
 
@@ -19,13 +21,12 @@ __all__ = ["FORMAT", "accept"]
 FORMAT = "tpharness-accept/1"
 
 _RULE = {rule.kind.code: rule for rule in RULES}
-_ENTRY = {"openai-responses": "item", "gemini": "content"}
 
 
 def accept(
     file: Annotated[str, Argument(help="The body of a request, or its messages, as JSON; - is standard input.")],
     api: Annotated[
-        str | None, Option(help="openai-chat, openai-responses, anthropic or gemini; else it is guessed.")
+        str | None, Option(help=f"{', '.join(API_NAMES[:-1])} or {API_NAMES[-1]}; else it is guessed.")
     ] = None,
     model: Annotated[str | None, Option(help="The model, where the request does not name it.")] = None,
     types: Annotated[
@@ -51,7 +52,7 @@ def accept(
 
 
 def _print(file: str, request: ModelRequest, found: list[Finding], *, refused: bool) -> None:
-    entries = counted(request.entries, _ENTRY.get(request.provider, "message"))
+    entries = counted(request.entries, find_api(request.provider).entry)
     say(f"{file}: {request.provider}, {entries}" + (f", {request.model}" if request.model else ""))
     for words in request.decided:
         say(f"  {words}")

@@ -28,6 +28,7 @@ from tpharness.cli.reports import take_all, write_new_baseline, written_on_every
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
+from tpharness.model_apis.registry import APIS
 from tpharness.printable import counted, make_printable, say, without_credentials
 from tpharness.report import ConsoleReport, Report, parse_reports, report_words
 from tpharness.report.terminal import make_console
@@ -41,12 +42,7 @@ __all__ = ["application"]
 
 _DEFAULT_PORT = 9100
 _SHOWN = (
-    "OPENAI_BASE_URL",
-    "OPENAI_API_KEY",
-    "ANTHROPIC_BASE_URL",
-    "ANTHROPIC_API_KEY",
-    "GOOGLE_GEMINI_BASE_URL",
-    "GEMINI_API_KEY",
+    *(name for api in APIS.values() for name in api.shown),
     URL_VARIABLE,
     MCP_VARIABLE,
     COMMAND_VARIABLE,

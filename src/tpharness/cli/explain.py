@@ -55,7 +55,7 @@ def _explained_ruling(name: str, _: tuple[Path, ...]) -> bool:
 
 
 def _explained_rule(name: str, _: tuple[Path, ...]) -> bool:
-    from tpharness.model_apis.check import RULES  # noqa: PLC0415
+    from tpharness.model_apis.rules import RULES  # noqa: PLC0415
 
     found = [rule for rule in RULES if rule.id == name]
     for rule in found:
@@ -219,7 +219,7 @@ def explained_names() -> list[str]:
     """Return every name that is explained, but for the ids of scenarios."""
     from tpharness.checks import CHECKS  # noqa: PLC0415
     from tpharness.faults import FAULTS  # noqa: PLC0415
-    from tpharness.model_apis.check import RULES  # noqa: PLC0415
+    from tpharness.model_apis.rules import RULES  # noqa: PLC0415
     from tpharness.verdict import Outcome  # noqa: PLC0415
 
     texts = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *(rule.id for rule in RULES)]

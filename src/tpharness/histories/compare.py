@@ -19,8 +19,9 @@ from tpharness.histories.phases import Phase, phase_of
 from tpharness.histories.play import next_input
 from tpharness.histories.produced import journal_contents
 from tpharness.histories.projections import HistoryDialect, TurnContent
-from tpharness.model_apis.check import RULES, check_payload
-from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.registry import API_NAMES, ApiName
+from tpharness.model_apis.rules import RULES
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
 

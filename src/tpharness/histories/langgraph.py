@@ -29,7 +29,7 @@ from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.langchain.events import json_text
 from tpharness.histories.langchain.formats import FORMATS
 from tpharness.histories.langchain.state import Message, ai, ai_calls, human, messages_of, tool
-from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text
+from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
 from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
 
 __all__ = ["LANGGRAPH", "LangGraphHistory"]
@@ -73,7 +73,7 @@ class LangGraphHistory:
     def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> list[dict[str, Any]]:
         """Return the messages, items or contents that LangChain's integration would send."""
         more = [] if next_user is None else [human(next_user)]
-        return FORMATS[provider]([*messages_of(document), *more])
+        return writer_for(provider, FORMATS, self.name)([*messages_of(document), *more])
 
     def turn_contents(self, document: Any) -> list[TurnContent]:
         """Return what is kept of each turn: one for each user message, and one for messages before the first."""

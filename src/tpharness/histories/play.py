@@ -26,7 +26,7 @@ from tpharness.histories.projections import HistoryDialect, ShowsInterruptions
 from tpharness.journal import Journal, Response
 from tpharness.model_apis.append_only import check_append_only, first_difference
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.registry import API_NAMES, ApiName
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import CutAt, Scenario
 from tpharness.verdict.result import CheckState, Outcome, Result

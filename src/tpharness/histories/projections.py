@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from tpharness.errors import UsageError
 from tpharness.journal import Journal
-from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.registry import API_NAMES, ApiName
 
 __all__ = [
     "API_NAMES",
@@ -25,7 +26,10 @@ __all__ = [
     "ShowsInterruptions",
     "TurnContent",
     "canonical_text",
+    "writer_for",
 ]
+
+W = TypeVar("W")
 
 
 def canonical_text(value: Any) -> str:
@@ -33,6 +37,13 @@ def canonical_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def writer_for(api: str, writers: Mapping[str, W], history: str) -> W:
+    """Return what writes a history's requests for an API. UsageError where the history's program has nothing for it."""
+    if api not in writers:
+        raise UsageError(f"{history} writes no requests for {api}", hint=f"one of {', '.join(writers)}")
+    return writers[api]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

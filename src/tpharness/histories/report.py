@@ -20,7 +20,7 @@ from rich.markup import escape
 from tpharness.histories.compare import Cell, Comparison
 from tpharness.histories.losses import LOSS_KINDS, LossKind
 from tpharness.histories.phases import Phase
-from tpharness.model_apis.check import RULES
+from tpharness.model_apis.rules import RULES
 
 __all__ = ["LEGEND", "WORDS", "Table", "compare_json", "compare_markdown", "comparison_tables", "print_comparison"]
 

@@ -59,7 +59,7 @@ class ThreadHistory:
         return [event for turn in document["turns"] for event in _turn_events(turn)]
 
     def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
-        """Return the provider's payload: a list, for Anthropic and Gemini an object with one."""
+        """Return the provider's payload: a list, or an object with one."""
         return payload_of(provider, model_history(document).messages, next_user=next_user)
 
     def turn_contents(self, document: Thread) -> list[TurnContent]:

@@ -17,7 +17,7 @@ from tpharness.histories.moments import every_moment, has_server
 from tpharness.histories.produced import journal_contents
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.report import LEGEND, WORDS
-from tpharness.model_apis.check import RULES
+from tpharness.model_apis.rules import RULES
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
 

@@ -1,15 +1,15 @@
 """The APIs of models: one folder for each, and what all of them share. Nothing is sent to an API."""
 
 from tpharness.model_apis.append_only import check_append_only
-from tpharness.model_apis.check import RULES, check_payload
-from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.check import check_payload
 from tpharness.model_apis.payloads import payload_of
+from tpharness.model_apis.registry import API_NAMES, APIS, ApiName, find_api
 from tpharness.model_apis.request import ModelRequest, read_request
 from tpharness.model_apis.rule import Confidence, Options, Rule
 
 __all__ = [
+    "APIS",
     "API_NAMES",
-    "RULES",
     "ApiName",
     "Confidence",
     "ModelRequest",
@@ -17,6 +17,7 @@ __all__ = [
     "Rule",
     "check_append_only",
     "check_payload",
+    "find_api",
     "payload_of",
     "read_request",
 ]

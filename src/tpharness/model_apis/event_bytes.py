@@ -1,4 +1,4 @@
-"""JSON and server-sent events as the four APIs write them."""
+"""JSON and server-sent events as model APIs write them."""
 
 from __future__ import annotations
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from tpharness.errors import UsageError
 from tpharness.facts import parse_tool_args
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.shape import as_list, string, value_of
 
 __all__ = [
-    "ISSUERS",
     "ToolResult",
     "call_arguments",
     "compact_json",
@@ -35,14 +33,6 @@ __all__ = [
     "retry_text",
     "unsupported_content",
 ]
-
-ISSUERS: Mapping[ApiName, tuple[str, ...]] = {
-    "openai-chat": ("openai",),
-    "openai-responses": ("openai",),
-    "anthropic": ("anthropic",),
-    "gemini": ("google", "google-gla", "google-vertex"),
-}
-"""The names of providers whose signatures an API accepts: its own."""
 
 _FILES = ("image-url", "audio-url", "video-url", "document-url", "binary")
 _FAILED = ("error", "validation_error", "failed", "retried")
@@ -163,9 +153,9 @@ def content_items(content: Any) -> Iterator[str | Mapping[str, Any]]:
             yield item
 
 
-def own_signature(part: Mapping[str, Any], provider: ApiName) -> str:
-    """Return the signature of a part if this API made it, else "": the API rejects signatures of other APIs."""
-    if string(part, "provider_name") not in ISSUERS[provider]:
+def own_signature(part: Mapping[str, Any], issuers: Collection[str]) -> str:
+    """Return the signature of a part if one of these made it, else "": an API rejects the signatures of others."""
+    if string(part, "provider_name") not in issuers:
         return ""
     return string(part, "signature") or ""
 
@@ -188,11 +178,11 @@ def file_extension(media_type: str) -> str:
     return _EXTENSIONS.get(media_type, media_type.rpartition("/")[2])
 
 
-def unsupported_content(item: Mapping[str, Any], provider: ApiName) -> UsageError:
+def unsupported_content(item: Mapping[str, Any], api: str) -> UsageError:
     """Make the error for content that an API does not accept in any form, or only after a download."""
     what = " ".join(word for word in (string(item, "kind"), string(item, "media_type")) if word)
     return UsageError(
-        f"{provider} does not accept {what} here", hint="leave the item out, or send its content in another form"
+        f"{api} does not accept {what} here", hint="leave the item out, or send its content in another form"
     )
 
 

@@ -26,8 +26,7 @@ class HistoryCall:
 class HistoryResult:
     """What the model is told that a tool returned: the content as text (JSON where the API sends an object).
 
-    `is_error` is what the API has for it: Anthropic's `is_error`; False for the other APIs, which have no such field,
-    except Gemini's `error` key in a response.
+    `is_error` is what the API has for it, False where the API has no such field.
     """
 
     call_id: str
@@ -40,8 +39,8 @@ class HistoryMessage:
     """One message of the history that the model is told, the same for all APIs.
 
     `role` is "system", "user", "assistant" or "tool". Items of Responses that one model response made are one message
-    of the assistant; results of one run of tools are one message of role "tool", also where the API (Anthropic, Gemini)
-    sends them as the user's; what stands behind them in the same message of the user is a message of its own.
+    of the assistant; results of one run of tools are one message of role "tool", also where the API sends
+    them as the user's; what stands behind them in the same message of the user is a message of its own.
     `files` are the kinds of what is not text, such as "image".
     """
 

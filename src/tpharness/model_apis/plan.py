@@ -19,8 +19,7 @@ __all__ = ["Break", "Call", "Finish", "Item", "Plan", "Text", "Thinking", "Usage
 class Finish(StrEnum):
     """Why the model stops, in the words of R16; each API writes its own word for it.
 
-    ERROR is written where an API has such a word (Gemini: MALFORMED_FUNCTION_CALL, Responses: status failed); the
-    others end the stream with their error event.
+    ERROR is written where an API has a word for it; the others end the stream with their error event.
     """
 
     STOP = "stop"
@@ -67,9 +66,8 @@ class Text:
 class Thinking:
     """What the model thinks.
 
-    Chat Completions writes `reasoning_content`, Responses a reasoning item with a summary, Anthropic a thinking block,
-    Gemini a part with `thought`. `signature`: Anthropic's signature, Gemini's thoughtSignature and the encrypted
-    content of Responses; None writes one made of the text where the API demands one.
+    `signature` is what the API signs thoughts with, also where it calls it encrypted content; None writes one made of
+    the text where the API demands one.
     """
 
     pieces: tuple[str, ...]
@@ -78,7 +76,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of a tool: the JSON text of its arguments in pieces. Gemini writes it whole, with the last piece."""
+    """A call of a tool: the JSON text of its arguments in pieces. Some APIs write it whole, with the last."""
 
     call_id: str
     name: str

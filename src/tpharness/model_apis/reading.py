@@ -1,4 +1,4 @@
-"""Reading what the four APIs have in common: texts in parts, arguments, JSON Schemas."""
+"""Reading what APIs have in common: texts in parts, arguments, results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryRe
 from tpharness.model_apis.shape import as_list, string
 from tpharness.output import json_bytes
 
-__all__ = ["call_of_object", "call_of_text", "files_in", "join_results", "lower_types", "message_of", "text_in"]
+__all__ = ["call_of_object", "call_of_text", "files_in", "join_results", "message_of", "text_in"]
 
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal")
 
@@ -72,13 +72,3 @@ def join_results(history: Iterable[HistoryMessage]) -> tuple[HistoryMessage, ...
         else:
             joined.append(told)
     return tuple(joined)
-
-
-def lower_types(schema: Any) -> Any:
-    """Return a JSON Schema whose `type` names are in lower case; Gemini's are in upper case."""
-    if isinstance(schema, Mapping):
-        return {
-            key: value.lower() if key == "type" and isinstance(value, str) else lower_types(value)
-            for key, value in schema.items()
-        }
-    return [lower_types(item) for item in schema] if isinstance(schema, list) else schema

@@ -6,31 +6,16 @@ name of its model decide. The API is guessed only from what no other API has; ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tpharness.errors import UsageError
-from tpharness.model_apis.models import needs_thought_signatures, reasons, takes_prefill
-from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.registry import API_NAMES, APIS, ApiName, find_api
 from tpharness.model_apis.rule import Options
-from tpharness.model_apis.shape import as_list, objects, string, value_of
+from tpharness.model_apis.shape import as_list, objects, string
 
 __all__ = ["ModelRequest", "read_request"]
-
-_ENTRIES: Mapping[ApiName, str] = {
-    "openai-chat": "messages",
-    "openai-responses": "input",
-    "anthropic": "messages",
-    "gemini": "contents",
-}
-_ITEMS = ("function_call", "custom_tool_call", "local_shell_call", "reasoning", "item_reference")
-_ITEM_CONTENT = ("input_text", "input_image", "input_file", "output_text")
-_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use")
-_CHAT_FIELDS = ("tool_calls", "tool_call_id", "function_call")
-_CHAT_CONTENT = ("image_url", "input_audio")
-_CHAT_OPTIONS = ("max_completion_tokens", "response_format", "stream_options", "frequency_penalty", "presence_penalty")
-_ANTHROPIC_OPTIONS = ("system", "anthropic_version", "stop_sequences")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,28 +38,28 @@ def read_request(value: Any, *, provider: str | None = None, model: str | None =
 
     UsageError if `provider` is not an API, if the API cannot be told from the request, and for what is not a request.
     """
-    if provider is not None and provider not in API_NAMES:
-        raise UsageError(f"no model API is called {provider!r}", hint=f"one of {', '.join(API_NAMES)}")
+    if provider is not None:
+        find_api(provider)
     if not isinstance(value, Mapping | list):
         raise UsageError(
             "this is neither an object nor a list, so it is not a request",
             hint="give the body of the request as it is sent, or its list of messages, items or contents",
         )
     _refuse_other_formats(value)
-    named = next((one for one in API_NAMES if one == provider), None) or _guess(value)
-    field = _ENTRIES[named]
+    api = find_api(provider or _guess(value))
+    field = api.entries
     if isinstance(value, Mapping) and field not in value:
         has = ", ".join(map(repr, list(value)[:8])) or "nothing"
         raise UsageError(
-            f"a request for {named} has the field {field!r}; this object has {has}",
+            f"a request for {api.name} has the field {field!r}; this object has {has}",
             hint=f"give the body of the request as it is sent, or the list of {field} alone",
         )
     body = value if isinstance(value, Mapping) else {}
     spoken = model or string(body, "model") or ""
-    decided = list(_decided(named, body, spoken))
+    decided = list(api.decide(body, spoken))
     listed = body.get(field) if body else value
     return ModelRequest(
-        provider=named,
+        provider=api.name,
         payload=value,
         model=spoken,
         options=Options(**{option: chosen for _, option, chosen in decided}),
@@ -101,58 +86,19 @@ def _refuse_other_formats(value: Any) -> None:
 
 def _guess(value: Any) -> ApiName:
     body: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
-    if "contents" in body:
-        return "gemini"
-    if "input" in body and "messages" not in body:
-        return "openai-responses"
-    entries = [entry.value for entry in objects(body.get("messages") if body else value, "")]
-    found = {one for entry in entries for one in _signs(entry)} | set(_body_signs(body))
+    owners = [api.name for api in APIS.values() if api.owns(body)]
+    if owners:
+        return owners[0]
+    lists = {api.entries for api in APIS.values()} & {*body}
+    entries = [entry.value for field in lists for entry in objects(body[field], "")] if body else _objects(value)
+    found = [
+        api.name for api in APIS.values() if api.has_options(body) or any(api.has_entry(entry) for entry in entries)
+    ]
     if len(found) == 1:
-        return found.pop()
+        return found[0]
     what = f"has marks of {' and of '.join(sorted(found))}" if found else "could be for several model APIs"
     raise UsageError(f"this request {what}", hint=f"name the API: --api {'|'.join(API_NAMES)}")
 
 
-def _signs(entry: Mapping[str, Any]) -> Iterator[ApiName]:
-    """Yield each API that alone has such an entry."""
-    kind, content = string(entry, "type") or "", as_list(entry.get("content"))
-    inside = {string(part, "type") for part in content}
-    if isinstance(entry.get("parts"), list):
-        yield "gemini"
-    if kind.removesuffix("_output") in _ITEMS or inside & {*_ITEM_CONTENT}:
-        yield "openai-responses"
-    if inside & {*_BLOCKS} or any(value_of(part, "source") is not None for part in content):
-        yield "anthropic"
-    if entry.get("role") in ("tool", "function") or any(name in entry for name in _CHAT_FIELDS):
-        yield "openai-chat"
-    if inside & {*_CHAT_CONTENT}:
-        yield "openai-chat"
-
-
-def _body_signs(body: Mapping[str, Any]) -> Iterator[ApiName]:
-    tools = [tool.value for tool in objects(body.get("tools"), "")]
-    if any(name in body for name in _ANTHROPIC_OPTIONS) or any("input_schema" in tool for tool in tools):
-        yield "anthropic"
-    if any(name in body for name in _CHAT_OPTIONS) or any("function" in tool for tool in tools):
-        yield "openai-chat"
-
-
-def _decided(provider: ApiName, body: Mapping[str, Any], model: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield what a request decides: in words, the name of the option, its value."""
-    if provider == "anthropic":
-        if (prefill := takes_prefill(model)) is not None:
-            yield f"{model} {'takes' if prefill else 'does not take'} prefill", "prefill", prefill
-        if (thinking := string(body.get("thinking"), "type")) is not None:
-            yield f"thinking is {thinking}", "thinking", thinking != "disabled"
-    elif provider == "gemini":
-        if (signed := needs_thought_signatures(model)) is not None:
-            yield f"{model} {'needs' if signed else 'does not need'} thought signatures", "thought_signatures", signed
-    elif provider == "openai-responses":
-        if body.get("store") is False:
-            yield "store is false", "store", False
-        if string(body, "previous_response_id") or body.get("conversation"):
-            yield "it goes on from a stored response", "continued", True
-        if (thinks := True if body.get("reasoning") else reasons(model)) is not None:
-            yield f"the model {'reasons' if thinks else 'does not reason'}", "reasoning", thinks
-        if "deepseek" in model:
-            yield f"{model} wants outputs directly after calls", "adjacent_outputs", True
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [entry.value for entry in objects(value, "")]

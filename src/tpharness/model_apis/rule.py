@@ -15,7 +15,6 @@ from enum import Enum
 from typing import Any
 
 from tpharness.findings import Finding, Kind, Place, shorten
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.shape import PayloadEntry
 
 __all__ = ["MALFORMED", "Confidence", "Hit", "Options", "Rule", "malformed_finding"]
@@ -90,7 +89,7 @@ class Rule:
     """
 
     id: str
-    provider: ApiName
+    provider: str
     kind: Kind
     source: str
     confidence: Confidence

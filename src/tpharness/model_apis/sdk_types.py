@@ -17,32 +17,27 @@ from typing import Any
 from tpharness.errors import UsageError
 from tpharness.extras import install_command
 from tpharness.findings import Finding, Kind, Place
-from tpharness.model_apis.names import API_NAMES, ApiName
+from tpharness.model_apis.api import SdkTypes
+from tpharness.model_apis.registry import ApiName, find_api
 from tpharness.protocol.jcs import escape
 
 __all__ = ["check_sdk_types"]
 
 NOT_OF_SDK = Kind("payload-not-of-sdk")
 
-# Package, module, name of the type of one entry, field that holds the entries where the payload is an object.
-_TYPES: Mapping[ApiName, tuple[str, str, str, str]] = {
-    "openai-chat": ("openai", "openai.types.chat", "ChatCompletionMessageParam", "messages"),
-    "openai-responses": ("openai", "openai.types.responses", "ResponseInputItemParam", "input"),
-    "anthropic": ("anthropic", "anthropic.types", "MessageParam", "messages"),
-    "gemini": ("google-genai", "google.genai.types", "Content", "contents"),
-}
 
-
-def check_sdk_types(provider: ApiName, payload: Any) -> list[Finding]:
+def check_sdk_types(name: ApiName, payload: Any) -> list[Finding]:
     """Return a finding for each entry of a payload that the SDK's types do not allow, at its first wrong place.
 
-    UsageError for another API, and where the SDK is not installed, with the command that installs it.
+    UsageError for another API, for one without an SDK, and where the SDK is not installed, with the command that
+    installs it.
     """
-    if provider not in _TYPES:
-        raise UsageError(f"no model API is called {provider!r}", hint=f"one of {', '.join(API_NAMES)}")
-    validate, refusal = _validator(provider)
-    field = _TYPES[provider][3]
-    inside = field and isinstance(payload, Mapping)
+    api = find_api(name)
+    if api.sdk is None:
+        raise UsageError(f"no official SDK has the types of {api.title}", hint="judge the request without --types")
+    validate, refusal = _validator(api.name, api.sdk)
+    field = api.entries
+    inside = isinstance(payload, Mapping)
     entries, prefix = (payload.get(field), f"/{field}") if inside else (payload, "")
     if not isinstance(entries, list):
         return [NOT_OF_SDK.at(Place(pointer=prefix), got=entries, expected="a list")]
@@ -60,14 +55,13 @@ def check_sdk_types(provider: ApiName, payload: Any) -> list[Finding]:
 
 
 @cache
-def _validator(provider: ApiName) -> tuple[Callable[[Any], Any], type[Exception]]:
+def _validator(name: ApiName, sdk: SdkTypes) -> tuple[Callable[[Any], Any], type[Exception]]:
     """Return the function that validates one entry, and the exception that it raises."""
-    package, module, name, _ = _TYPES[provider]
     try:
         pydantic = import_module("pydantic")
-        declared = getattr(import_module(module), name)
+        declared = getattr(import_module(sdk.module), sdk.name)
     except ImportError as error:
-        what = f"the SDK {package!r}, which has the types of {provider}, is not installed"
+        what = f"the SDK {sdk.package!r}, which has the types of {name}, is not installed"
         raise UsageError(what, hint=install_command("providers")) from error
     return pydantic.TypeAdapter(declared).validate_python, pydantic.ValidationError
 

@@ -1,21 +1,33 @@
-"""What a model API is to the provider: reading a request, writing a plan, refusing.
+"""What a model API is to whoever serves it: reading a request, writing an answer, refusing. No I/O.
 
-`ChatApi`, `ResponsesApi`, `AnthropicApi` and `GeminiApi` are the four; each has a file of its own.
+The folder of each API has one in its module `server`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tpharness.findings import Finding
 from tpharness.model_apis.messages import HistoryMessage
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Item, Plan
 from tpharness.model_apis.rule import Options
 
-__all__ = ["Answer", "ApiServer", "Incoming", "Refusal", "Request"]
+__all__ = [
+    "PREFIX",
+    "AnswerWriter",
+    "ApiServer",
+    "Incoming",
+    "Refusal",
+    "Request",
+    "ServerOptions",
+    "SideAnswer",
+    "SideRequest",
+    "not_an_object",
+    "path_pattern",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +73,7 @@ class Request:
     forced_tool: str | None = None
 
 
-class Answer(Protocol):
+class AnswerWriter(Protocol):
     """One answer in the bytes of an API; it knows what it has written.
 
     A stream is `begin`, then for each item `open`, `piece` for each of its pieces, `close`, then `end`. `failure` may
@@ -95,15 +107,55 @@ class Answer(Protocol):
         """Note that nothing more is written, and whether all of it was: a store keeps complete answers."""
 
 
-class ApiServer(Protocol):
-    """One model API."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """What one run of an application decides: letters for ids that no other run has, and `keeps_unfinished`.
 
-    api: ApiName
+    `keeps_unfinished`: items of a stored answer that never completed can be referred to.
+    """
+
+    run: str
+    keeps_unfinished: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideRequest:
+    """A request that asks for no answer of a model: its method, path, headers, query, and `size` in bytes.
+
+    `body` is the JSON object of its body, None where it has none; `models` are the models that answers of this API were
+    asked of, in order.
+    """
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    size: int
+    body: Mapping[str, Any] | None = None
+    models: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideAnswer:
+    """The JSON value that answers a side request."""
+
+    value: Any
+
+
+class ApiServer(Protocol):
+    """One model API, as one run of an application meets it.
+
+    `answers` matches the paths of the requests that a model answers. `failed_answer_is_status`: an answer that ends
+    with an error, and is not streamed, is an error status.
+    """
+
+    answers: re.Pattern[str]
+    failed_answer_is_status: bool
 
     def read(self, incoming: Incoming) -> Request:
         """Read a request; a body of any shape is read as far as it can be."""
 
-    def answer(self, incoming: Incoming, request: Request, plan: Plan) -> Answer:
+    def answer(self, incoming: Incoming, request: Request, plan: Plan) -> AnswerWriter:
         """Return the answer of a plan to a request."""
 
     def error(self, refusal: Refusal, number: int) -> Any:
@@ -111,3 +163,20 @@ class ApiServer(Protocol):
 
     def refuse(self, finding: Finding, request: Request) -> Refusal:
         """Return how the API refuses a request for what a rule finds in it."""
+
+    def serve(self, asked: SideRequest) -> SideAnswer | Refusal | None:
+        """Answer what is not asked of a model, such as the list of models; None for what is not this API's."""
+
+
+PREFIX = r"(?:/[\w.-]+)*?"
+"""What may stand before a path: /v1, /v1beta, /openai/v1, /api, or nothing."""
+
+
+def path_pattern(path: str) -> re.Pattern[str]:
+    """Return what matches a path (a regular expression) with or without a version before it."""
+    return re.compile(f"^{PREFIX}{path}$")
+
+
+def not_an_object() -> Refusal:
+    """Return the refusal of a body that is not a JSON object."""
+    return Refusal(status=400, message="We could not parse the JSON body of your request: it is not a JSON object.")

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tpharness.model_apis.names import API_NAMES
+from tpharness.model_apis.api import ModelApi
+from tpharness.model_apis.registry import APIS
 from tpharness.model_apis.rule import Rule
 
 __all__ = ["rule_tables"]
-
-_TITLES = {
-    "openai-chat": "OpenAI Chat Completions (`openai-chat`)",
-    "openai-responses": "OpenAI Responses (`openai-responses`)",
-    "anthropic": "Anthropic Messages (`anthropic`)",
-    "gemini": "Gemini (`gemini`)",
-}
 
 
 def rule_tables(rules: Iterable[Rule]) -> str:
     """Return a Markdown section with a table for each API."""
     known = list(rules)
-    return "\n".join(line for provider in API_NAMES for line in _section(provider, known))
+    return "\n".join(line for api in APIS.values() for line in _section(api, known))
 
 
-def _section(provider: str, rules: list[Rule]) -> Iterator[str]:
-    yield f"### {_TITLES[provider]}\n"
+def _section(api: ModelApi, rules: list[Rule]) -> Iterator[str]:
+    yield f"### {api.title} (`{api.name}`)\n"
     yield "| rule | level | what is accepted | in the API's words | known from |"
     yield "|---|---|---|---|---|"
     for rule in rules:
-        if rule.provider == provider:
+        if rule.provider == api.name:
             says = rule.kind.entry.meaning + (f" (*{rule.only}*)" if rule.only else "")
             words = "<br>".join(f"“{text}”" for text in rule.texts()) or "–"
             known = f"{rule.confidence.value}: {_linked(rule)}"

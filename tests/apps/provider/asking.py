@@ -12,8 +12,8 @@ import aiohttp
 from tpharness.apps.provider.conversation import Conversation
 from tpharness.apps.provider.exchange import Exchange
 from tpharness.apps.provider.server import Provider
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Plan
+from tpharness.model_apis.registry import ApiName
 
 MARK = "[tp:m1]"
 SAYS = f"Book a hotel {MARK}"
@@ -40,7 +40,7 @@ def body_of(api: ApiName, messages: list[Any], **more: Any) -> dict[str, Any]:
             tools = [{"name": "book_hotel", "input_schema": SCHEMA}]
             body = {"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": messages, "stream": True}
             return {**body, "tools": tools, **more}
-        case "gemini":
+        case _:
             return {"contents": messages, "tools": [{"functionDeclarations": [{"name": "book_hotel"}]}], **more}
 
 

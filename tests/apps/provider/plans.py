@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking, Usage
+from tpharness.model_apis.registry import ApiName
 
 PARAMETERS = {
     "type": "object",

@@ -20,7 +20,7 @@ from google.genai import types as gemini_types
 from pydantic import BaseModel, ValidationError
 from tests.apps.provider.plans import PARAMETERS, Read
 
-from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.registry import ApiName
 
 KNOWN_EXTRAS = {
     "reasoning_content",  # of Chat Completions of other servers than OpenAI's

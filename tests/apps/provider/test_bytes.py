@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.apps.provider.asking import asking, body_of, events, user
 
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Call, Finish, Plan, Text, Thinking, Usage
+from tpharness.model_apis.registry import ApiName
 
 PLAN = Plan(
     items=(

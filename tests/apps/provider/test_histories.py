@@ -9,8 +9,9 @@ import pytest
 from tests.apps.provider.asking import APIS, SAYS, SCHEMA, Asker, asking, body_of, user
 
 from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
-from tpharness.model_apis.names import ApiName
+from tpharness.model_apis.openai_responses.server import ResponsesServer
 from tpharness.model_apis.plan import Call, Plan, Text
+from tpharness.model_apis.registry import ApiName
 
 ARGS = '{"city":"Paris","nights":2}'
 SIGNED = "skip_thought_signature_validator"
@@ -264,10 +265,13 @@ def test_items_of_two_responses_are_two_messages() -> None:
         async with asking() as asker:
             api: ApiName = "openai-responses"
             items: list[Any] = [user(api)]
+            responses = asker.provider.server_of(api)
+            assert isinstance(responses, ResponsesServer)
+            store = responses.store
             for text in ("One", "Two"):
                 asker.conversation.plans([Plan(items=(Text(pieces=(text,)),))])
                 await asker.read(api, body_of(api, items))
-                response = list(asker.provider.store.responses.values())[-1].response
+                response = list(store.responses.values())[-1].response
                 items += [{"type": "item_reference", "id": item["id"]} for item in response["output"]]
             told = await _last(asker, items)
             assert [(one.role, one.text) for one in told] == [

@@ -13,8 +13,8 @@ from tests.apps.provider.asking import APIS, Asker, asking, body_of, events, use
 
 from tpharness.apps.provider.exchange import Exchange, Outcome, WaitError
 from tpharness.errors import TargetError, UsageError
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Break, Call, Plan, Text, Thinking
+from tpharness.model_apis.registry import ApiName
 
 PIECES = ("One ", "two ", "three ", "four")
 ANSWER = (Text(pieces=PIECES),)

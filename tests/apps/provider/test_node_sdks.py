@@ -17,8 +17,8 @@ from tests.apps.provider.plans import AI_SDK_FINISHES, THOUGHT, WHOLE, Read, as_
 
 from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.apps.provider.server import Provider
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Break, Call, Plan, Text
+from tpharness.model_apis.registry import ApiName
 from tpharness.targets.node_packages import node_program
 
 FOLDER = Path(__file__).with_name("sdk_readers")

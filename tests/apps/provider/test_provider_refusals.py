@@ -13,8 +13,8 @@ from tests.apps.provider.asking import APIS, SAYS, Asker, asking, body_of, user
 from tests.distribution import Sample
 
 from tpharness.apps.provider.exchange import Outcome
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Break, Call, Plan, Text, Thinking
+from tpharness.model_apis.registry import ApiName
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "book_hotel", "arguments": "{}"}}
 ITEM = {"type": "function_call", "call_id": "c1", "name": "book_hotel", "arguments": "{}"}

@@ -16,8 +16,8 @@ from tests.apps.provider.plans import WHOLE, Read, as_object, broken, expected
 
 from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.apps.provider.server import Provider
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Break, Call, Finish, Item, Plan, Text, Thinking
+from tpharness.model_apis.registry import ApiName
 
 if TYPE_CHECKING:
     from tests.apps.provider.python_readers import Clients

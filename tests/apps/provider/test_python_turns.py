@@ -10,8 +10,8 @@ import pytest
 from tests.apps.provider.plans import HELLO, PARIS, ROME, THOUGHT
 
 from tpharness.apps.provider.server import Provider
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Plan, Text
+from tpharness.model_apis.registry import ApiName
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -13,8 +13,8 @@ from tpharness.apps.provider.exchange import Outcome
 from tpharness.apps.provider.plain import PLAIN_TEXT, smallest
 from tpharness.apps.provider.server import Provider
 from tpharness.errors import UsageError
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Break, Call, Plan, Text
+from tpharness.model_apis.registry import ApiName
 
 CHAT: ApiName = "openai-chat"
 TITLE = "Write a short title for this conversation."

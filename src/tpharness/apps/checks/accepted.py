@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.evidence import AppEvidence
 from tpharness.findings import Finding, Level
-from tpharness.model_apis.check import RULES
+from tpharness.model_apis.rules import RULES
 
 __all__ = ["CHECK"]
 

@@ -83,7 +83,7 @@ def is_part_of(text: str, whole: str) -> bool:
 def same_result(told: str, shown: Any) -> bool:
     """Whether the text of a result is the output that a user saw: the same text, or JSON with the same value.
 
-    It may be in a field of an object, since Gemini takes no other results than objects.
+    It may be in a field of an object, since some APIs take no other results than objects.
     """
     try:
         value = json.loads(told)

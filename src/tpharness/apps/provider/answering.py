@@ -9,7 +9,7 @@ from aiohttp import web
 
 from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.model_apis.plan import Break, Finish, Plan
-from tpharness.model_apis.server import Answer, ApiServer, Refusal
+from tpharness.model_apis.server import AnswerWriter, ApiServer, Refusal
 from tpharness.output import json_bytes
 from tpharness.targets.connection import delivered, reset
 
@@ -29,10 +29,10 @@ def json_response(value: Any, status: int = 200, request_id: str = "") -> web.Re
 class Answering:
     """One answer on its way to the application."""
 
-    def __init__(self, http: web.Request, exchange: Exchange, dialect: ApiServer, answer: Answer) -> None:
+    def __init__(self, http: web.Request, exchange: Exchange, server: ApiServer, answer: AnswerWriter) -> None:
         self._http = http
         self._exchange = exchange
-        self._dialect = dialect
+        self._server = server
         self._answer = answer
         self._response: web.StreamResponse = web.StreamResponse()
         self._loop = asyncio.get_running_loop()
@@ -70,7 +70,7 @@ class Answering:
     def _error(self, status: int, text: str) -> web.StreamResponse:
         exchange = self._exchange
         exchange.status, exchange.error_text = status, text
-        body = self._dialect.error(Refusal(status=status, message=text), exchange.number)
+        body = self._server.error(Refusal(status=status, message=text), exchange.number)
         self._over(Outcome.BROKEN)
         response = json_response(body, status, f"req_{exchange.number}")
         if exchange.plan is not None and exchange.plan.once:
@@ -93,7 +93,7 @@ class Answering:
                 return self._reset()
             case Break.ERROR:
                 return self._error(500, plan.error_text)
-        if plan.reason is Finish.ERROR and self._dialect.api in ("openai-chat", "anthropic"):
+        if plan.reason is Finish.ERROR and self._server.failed_answer_is_status:
             return self._error(500, plan.error_text)
         response = self._response = json_response(self._answer.whole(), request_id=f"req_{self._exchange.number}")
         self._exchange.status = 200

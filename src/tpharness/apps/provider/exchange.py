@@ -11,8 +11,8 @@ from typing import Any
 from tpharness.errors import TargetError
 from tpharness.findings import Finding
 from tpharness.model_apis.messages import HistoryMessage
-from tpharness.model_apis.names import ApiName
 from tpharness.model_apis.plan import Plan
+from tpharness.model_apis.registry import ApiName
 from tpharness.printable import counted
 
 __all__ = ["Exchange", "Outcome", "WaitError"]

@@ -1,4 +1,4 @@
-"""Provider: one HTTP server on a loopback port that speaks four model APIs and answers as it was planned.
+"""Provider: one HTTP server on a loopback port that speaks every model API and answers as it was planned.
 
 In: plans, by conversation. Out: exchanges, each with what the model was told and what became of its answer. The server
 runs on the event loop that enters its context, listens on 127.0.0.1 only, and writes no log.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Mapping
 from typing import Any, Self
@@ -19,19 +20,12 @@ from tpharness.apps.provider.answering import Answering, json_response
 from tpharness.apps.provider.conversation import Conversation, Conversations
 from tpharness.apps.provider.environment import environment
 from tpharness.apps.provider.exchange import Exchange, Outcome
-from tpharness.apps.provider.models import model_entry, model_list
 from tpharness.apps.provider.plain import plain_plan
-from tpharness.apps.provider.routes import Action, Route, find_route
 from tpharness.findings import Finding, Level
-from tpharness.model_apis.anthropic.server import AnthropicApi
 from tpharness.model_apis.check import check_payload
 from tpharness.model_apis.event_bytes import load
-from tpharness.model_apis.gemini.server import GeminiApi
-from tpharness.model_apis.names import ApiName
-from tpharness.model_apis.openai_chat.server import ChatApi
-from tpharness.model_apis.openai_responses.item_store import ItemStore
-from tpharness.model_apis.openai_responses.server import ResponsesApi
-from tpharness.model_apis.server import ApiServer, Incoming, Refusal, Request
+from tpharness.model_apis.registry import APIS, FALLBACK, ApiName
+from tpharness.model_apis.server import ApiServer, Incoming, Refusal, Request, ServerOptions, SideRequest, not_an_object
 
 __all__ = ["Provider"]
 
@@ -53,18 +47,15 @@ class Provider:
         self.strict = strict
         self.others: list[Exchange]
         self.strays: list[str] = []
-        self.store = ItemStore(keeps_unfinished=keeps_unfinished)
         self._conversations = Conversations()
         self.others = self._conversations.others
-        run = secrets.token_hex(4)  # an application may remember ids of an earlier run
-        self._dialects: Mapping[ApiName, ApiServer] = {
-            "openai-chat": ChatApi(run),
-            "openai-responses": ResponsesApi(run, self.store),
-            "anthropic": AnthropicApi(run),
-            "gemini": GeminiApi(run),
-        }
+        # An application may remember ids of an earlier run.
+        options = ServerOptions(run=secrets.token_hex(4), keeps_unfinished=keeps_unfinished)
+        # The fallback is asked last: the others answer only what is plainly theirs.
+        ordered = sorted(APIS.values(), key=lambda api: api is FALLBACK)
+        self._apis: Mapping[ApiName, ApiServer] = {api.name: api.served.make_server(options) for api in ordered}
         self._count = 0
-        self._models: dict[ApiName, dict[str, None]] = {api: {} for api in self._dialects}
+        self._models: dict[ApiName, dict[str, None]] = {api: {} for api in self._apis}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._open: set[Exchange] = set()
         self._runner: web.AppRunner | None = None
@@ -96,6 +87,10 @@ class Provider:
         """Return the variables that make SDKs and frameworks use this provider, with dummy keys."""
         return environment(base or self.base)
 
+    def server_of(self, name: ApiName) -> ApiServer:
+        """Return one of the APIs, with what it remembers."""
+        return self._apis[name]
+
     def conversation(self, mark: str) -> Conversation:
         """Return the conversation of a mark; requests whose user texts hold it are answered with its plans."""
         return self._conversations.of(mark)
@@ -103,27 +98,32 @@ class Provider:
     # -------------------------------------------------------------------------------------------------- requests
 
     async def _handle(self, http: web.Request) -> web.StreamResponse:
-        route = find_route(http.method, http.path, http.headers, http.query)
-        if route is None:
-            self.strays.append(f"{http.method} {http.path}")
-            message = f"Unknown request URL: {http.method} {http.path}. Please check the URL for typos."
-            return self._refused("openai-chat", Refusal(status=404, message=message, code="unknown_url"))
-        if route.action is Action.MODELS:
-            asked = model_entry(route.api, route.name) if route.name else model_list(route.api, self._models[route.api])
-            return json_response(asked)
-        if route.action in (Action.STORED, Action.STORED_INPUT):
-            return self._stored(http.method, route)
-        try:
-            body = load(await http.read())
-        except (ValueError, RecursionError):
-            body = None
-        if not isinstance(body, dict):
-            message = "We could not parse the JSON body of your request: it is not a JSON object."
-            return self._refused(route.api, Refusal(status=400, message=message))
-        if route.action is Action.COUNT:
-            size = http.content_length or 0
-            return json_response({"totalTokens": size // 4} if route.api == "gemini" else {"input_tokens": size // 4})
-        return await self._tracked(http, route.api, body)
+        path = re.sub(r"//+", "/", http.path).rstrip("/")  # a slash more, or one at the end, does not matter
+        body = await _read_object(http) if http.method == "POST" else None
+        if http.method == "POST":
+            for name, api in self._apis.items():
+                if api.answers.match(path):
+                    return (
+                        await self._tracked(http, name, body)
+                        if body is not None
+                        else self._refused(name, not_an_object())
+                    )
+        for name, api in self._apis.items():
+            asked = SideRequest(
+                method=http.method,
+                path=path,
+                headers=http.headers,
+                query=http.query,
+                size=http.content_length or 0,
+                body=body,
+                models=tuple(self._models[name]),
+            )
+            answer = api.serve(asked)
+            if answer is not None:
+                return self._refused(name, answer) if isinstance(answer, Refusal) else json_response(answer.value)
+        self.strays.append(f"{http.method} {http.path}")
+        message = f"Unknown request URL: {http.method} {http.path}. Please check the URL for typos."
+        return self._refused(FALLBACK.name, Refusal(status=404, message=message, code="unknown_url"))
 
     async def _tracked(self, http: web.Request, api: ApiName, body: dict[str, Any]) -> web.StreamResponse:
         task = asyncio.current_task()
@@ -139,11 +139,11 @@ class Provider:
                 self._tasks.discard(task)
 
     async def _answer(self, http: web.Request, api: ApiName, body: dict[str, Any]) -> web.StreamResponse:
-        dialect = self._dialects[api]
+        server = self._apis[api]
         self._count += 1
         sse = http.query.get("alt") == "sse"
         incoming = Incoming(number=self._count, path=http.path, sse=sse, body=body)
-        request = dialect.read(incoming)
+        request = server.read(incoming)
         self._models[api][request.model] = None
         findings = [*request.findings, *check_payload(api, request.payload, options=request.options)]
         exchange = Exchange(
@@ -162,7 +162,7 @@ class Provider:
             started_at=asyncio.get_running_loop().time(),
         )
         conversation = self._conversations.assign(exchange)
-        refusal = self._refusal(dialect, request, findings)
+        refusal = self._refusal(server, request, findings)
         if refusal is not None:
             exchange.status, exchange.error_text = refusal.status, refusal.message
             exchange.change(Outcome.REFUSED, exchange.started_at)
@@ -173,31 +173,28 @@ class Provider:
         exchange.begin(plan)
         self._open.add(exchange)
         try:
-            return await Answering(http, exchange, dialect, dialect.answer(incoming, request, plan)).run(plan)
+            return await Answering(http, exchange, server, server.answer(incoming, request, plan)).run(plan)
         finally:
             self._open.discard(exchange)
 
-    def _refusal(self, dialect: ApiServer, request: Request, findings: list[Finding]) -> Refusal | None:
+    def _refusal(self, server: ApiServer, request: Request, findings: list[Finding]) -> Refusal | None:
         if not self.strict:
             return None
         if request.refusal is not None:
             return request.refusal
         first = next((finding for finding in findings if finding.level is Level.MUST), None)
-        return None if first is None else dialect.refuse(first, request)
+        return None if first is None else server.refuse(first, request)
 
     def _refused(self, api: ApiName, refusal: Refusal) -> web.Response:
         return json_response(
-            self._dialects[api].error(refusal, self._count), refusal.status, request_id=f"req_{self._count}"
+            self._apis[api].error(refusal, self._count), refusal.status, request_id=f"req_{self._count}"
         )
 
-    def _stored(self, method: str, route: Route) -> web.Response:
-        kept = self.store.responses.get(route.name)
-        if kept is None:
-            message = f"Response with id '{route.name}' not found."
-            return self._refused(route.api, Refusal(status=404, message=message))
-        if method == "DELETE":
-            self.store.drop(route.name)
-            return json_response({"id": route.name, "object": "response", "deleted": True})
-        if route.action is Action.STORED_INPUT:
-            return json_response({"object": "list", "data": list(kept.input), "has_more": False})
-        return json_response(kept.response)
+
+async def _read_object(http: web.Request) -> dict[str, Any] | None:
+    """Return the JSON object of a body, None if it is not one."""
+    try:
+        body = load(await http.read())
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.histories.exchange.to_ui_messages import ui_messages
-from tpharness.model_apis.names import API_NAMES, ApiName
 from tpharness.model_apis.payloads import payload_of
+from tpharness.model_apis.registry import API_NAMES, ApiName
 from tpharness.protocol.history import ModelHistory, PendingCall, model_history
 from tpharness.protocol.losses import Loss
 

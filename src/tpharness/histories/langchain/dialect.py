@@ -14,7 +14,7 @@ from tpharness.histories.langchain.javascript import FORMATS_JS, stored_messages
 from tpharness.histories.langchain.reducer import Reducer, half_calls
 from tpharness.histories.langchain.state import Message, human, messages_of, read_state, text_of
 from tpharness.histories.langchain.turn_contents import turn_contents
-from tpharness.histories.projections import ApiName, TurnContent
+from tpharness.histories.projections import ApiName, TurnContent, writer_for
 from tpharness.journal import Journal
 
 __all__ = ["LANGCHAIN", "LangChainDialect"]
@@ -81,7 +81,7 @@ class LangChainDialect:
             messages = [*messages, *half_calls(buffers, self.choices)]
         if next_user is not None:
             messages = [*messages, human(next_user)]
-        return self.formats[provider](messages)
+        return writer_for(provider, self.formats, self.name)(messages)
 
     def turn_contents(self, document: Any) -> list[TurnContent]:
         """Return what the messages keep, one entry for each agent turn; the buffers do not count as kept."""

@@ -1,14 +1,13 @@
 """What the plan asks of a model's input beyond what the program does (document 002).
 
 "Thinking pairing rule": a signature consumes the nearest thinking text before it in its message, whatever stands
-between them; one without such a text keeps its place. "System message persistence": Responses and Gemini get system
+between them; one without such a text keeps its place. "System message persistence": Some APIs get system
 messages as their own instructions, as the other APIs get them as messages or blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -20,9 +19,8 @@ from tpharness.histories.message_parts.records import (
     ThinkingSignaturePart,
     ThinkingTextPart,
 )
-from tpharness.model_apis.names import ApiName
 
-__all__ = ["with_instructions", "with_pairs"]
+__all__ = ["instructions", "with_pairs"]
 
 
 def with_pairs(event: HistoryEvent) -> HistoryEvent:
@@ -47,14 +45,6 @@ def _paired(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(paired)
 
 
-def with_instructions(items: Iterable[InputItem], provider: str, payload: Any) -> Any:
-    """Return the payload of Responses or Gemini as an object with instructions, if there are system messages."""
-    text = "\n\n".join(item.text for item in items if isinstance(item, SystemText))
-    if not text or provider not in _INSTRUCTED:
-        return payload
-    if provider == "gemini":
-        return {"system_instruction": {"parts": [{"text": text}]}, "contents": payload}
-    return {"instructions": text, "input": payload}
-
-
-_INSTRUCTED: tuple[ApiName, ...] = ("openai-responses", "gemini")
+def instructions(items: Iterable[InputItem]) -> str:
+    """Return the system messages as the text that some APIs take beside their list."""
+    return "\n\n".join(item.text for item in items if isinstance(item, SystemText))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from tpharness.histories.message_parts.as_planned import with_instructions, with_pairs
+from tpharness.histories.message_parts.as_planned import instructions, with_pairs
 from tpharness.histories.message_parts.codec import decode, dumps, encode, loads
 from tpharness.histories.message_parts.input_anthropic import anthropic_input
 from tpharness.histories.message_parts.input_chat import chat_input, openrouter_input
@@ -20,7 +20,7 @@ from tpharness.histories.message_parts.releases import PROGRAMS
 from tpharness.histories.message_parts.replay import UIEvent, replay
 from tpharness.histories.message_parts.store import count_user_cuts, history_events
 from tpharness.histories.message_parts.turn_contents import turn_contents
-from tpharness.histories.projections import ApiName, TurnContent
+from tpharness.histories.projections import ApiName, TurnContent, writer_for
 from tpharness.journal import Journal
 
 __all__ = ["MESSAGE_PARTS", "MessageParts"]
@@ -37,6 +37,12 @@ _PLANNED_INPUTS: Mapping[str, Callable[[Iterable[InputItem], str | None], Any]] 
     **_INPUTS,
     "anthropic": partial(anthropic_input, keeps_unsigned=True),
 }
+
+_INSTRUCTED: Mapping[str, Callable[[str, Any], Any]] = {
+    "openai-responses": lambda text, items: {"instructions": text, "input": items},
+    "gemini": lambda text, contents: {"system_instruction": {"parts": [{"text": text}]}, "contents": contents},
+}
+"""For the APIs to which the plan sends system messages beside their list: both in one object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +87,9 @@ class MessageParts:
     def model_input(
         self, document: Any, provider: ApiName | Literal["openrouter"], *, next_user: str | None = None
     ) -> Any:
-        """Return the provider's payload: a list, for Anthropic `{"system", "messages"}`.
+        """Return the provider's payload: a list, or an object with the list and the system messages.
 
-        Under the plan it is `{"instructions", "input"}` for Responses and `{"system_instruction", "contents"}` for
-        Gemini where the history has system messages.
+        UsageError for an API that the program has no adapter for.
         """
         loaded = self._loaded(document)
         if next_user is not None:
@@ -94,7 +99,8 @@ class MessageParts:
         program = PROGRAMS.get(self.variant)
         if program is None:
             items = input_items(with_pairs(event) for _, event in loaded)
-            return with_instructions(items, provider, _PLANNED_INPUTS[provider](items, self.model))
+            payload, text = writer_for(provider, _PLANNED_INPUTS, self.name)(items, self.model), instructions(items)
+            return _INSTRUCTED[provider](text, payload) if text and provider in _INSTRUCTED else payload
         items = input_items(for_model(loaded, program))
         if provider == "openai-chat":
             return chat_input(
@@ -102,7 +108,7 @@ class MessageParts:
             )
         if provider == "openrouter":
             return openrouter_input(items, self.model, images_wait=program.images_wait)
-        return _INPUTS[provider](items, self.model)
+        return writer_for(provider, _INPUTS, self.name)(items, self.model)
 
     def interruptions(self, journal: Journal) -> int:
         """Return how many interruptions by the user a replay shows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tpharness.model_apis.anthropic.row import ANTHROPIC
 from tpharness.model_apis.history_parts import (
     ToolResult,
     call_arguments,
@@ -19,12 +20,12 @@ from tpharness.model_apis.history_parts import (
 )
 from tpharness.model_apis.shape import string
 
-__all__ = ["anthropic_payload"]
+__all__ = ["write_payload"]
 
 _REDACTED = ("redacted_thinking", "redacted_content")
 
 
-def anthropic_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def write_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return `messages` and, if there is a system prompt, `system`."""
     out: list[dict[str, Any]] = []
     prompts: list[str] = []
@@ -53,7 +54,7 @@ def _response(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             case "text" if content:
                 blocks.append(_text(content))
             case "thinking":
-                signature = own_signature(part, "anthropic")
+                signature = own_signature(part, ANTHROPIC.issuers)
                 if signature and string(part, "thinking_id", "id") in _REDACTED:
                     blocks.append({"type": "redacted_thinking", "data": signature})
                 elif signature:

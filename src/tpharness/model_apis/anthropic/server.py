@@ -1,31 +1,31 @@
-"""Anthropic's Messages: requests and answers."""
+"""Anthropic's Messages: reading a request, errors, models, tokens."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
-from tpharness.model_apis.event_bytes import load, named_event
+from tpharness.model_apis.anthropic.answer import AnthropicAnswer
+from tpharness.model_apis.anthropic.models import takes_prefill
 from tpharness.model_apis.messages import HistoryMessage, HistoryResult
-from tpharness.model_apis.models import takes_prefill
-from tpharness.model_apis.names import ApiName
-from tpharness.model_apis.plan import Call, Finish, Item, Plan, Text, Thinking, Usage
+from tpharness.model_apis.plan import Plan
 from tpharness.model_apis.reading import call_of_object, files_in, join_results, text_in
 from tpharness.model_apis.rule import Options
-from tpharness.model_apis.server import Incoming, Refusal, Request
+from tpharness.model_apis.server import (
+    Incoming,
+    Refusal,
+    Request,
+    ServerOptions,
+    SideAnswer,
+    SideRequest,
+    not_an_object,
+    path_pattern,
+)
 from tpharness.model_apis.shape import as_list, objects, string, value_of
 
-__all__ = ["AnthropicAnswer", "AnthropicApi"]
+__all__ = ["AnthropicServer", "asks_for_thoughts", "make_server"]
 
-_REASONS: Mapping[Finish, str] = {
-    Finish.STOP: "end_turn",
-    Finish.LENGTH: "max_tokens",
-    Finish.CONTENT_FILTER: "refusal",
-    Finish.TOOL_CALL: "tool_use",
-}
 _TYPES = {
     401: "authentication_error",
     403: "permission_error",
@@ -35,17 +35,21 @@ _TYPES = {
     529: "overloaded_error",
 }
 _HIDDEN = ("thinking", "redacted_thinking", "tool_use", "tool_result")
+_KNOWN_MODELS = ("claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5")
+_MODELS = path_pattern(r"/models(?:/([^:]+))?")
+_COUNT = path_pattern("/messages/count_tokens")
 
 SIGNATURE_UNKNOWN = Kind("anthropic-signature-unknown")
 
 
-class AnthropicApi:
+class AnthropicServer:
     """Messages; it knows the signatures that it gave."""
 
-    api: ApiName = "anthropic"
+    answers = path_pattern("/messages")
+    failed_answer_is_status = True
 
-    def __init__(self, run: str) -> None:
-        self._run = run
+    def __init__(self, options: ServerOptions) -> None:
+        self._run = options.run
         self._signed: set[tuple[str, str]] = set()  # signature, text
 
     def read(self, incoming: Incoming) -> Request:
@@ -85,6 +89,20 @@ class AnthropicApi:
         anonymous = finding.code in ("anthropic-prefill", "anthropic-prefix-changed")
         return Refusal(status=400, message=text if anonymous or not path else f"{path}: {text}")
 
+    def serve(self, asked: SideRequest) -> SideAnswer | Refusal | None:
+        """Count tokens, and answer `GET /models` with the API's own headers; every model that is asked for exists."""
+        if asked.method == "POST" and _COUNT.match(asked.path):
+            return not_an_object() if asked.body is None else SideAnswer(value={"input_tokens": asked.size // 4})
+        found = _MODELS.match(asked.path)
+        own = "anthropic-version" in asked.headers or "x-api-key" in asked.headers
+        if found is None or asked.method != "GET" or not own:
+            return None
+        if found[1]:
+            return SideAnswer(value=_model(found[1]))
+        names = list(dict.fromkeys((*_KNOWN_MODELS, *asked.models)))
+        entries = [_model(name) for name in names]
+        return SideAnswer(value={"data": entries, "has_more": False, "first_id": names[0], "last_id": names[-1]})
+
     def _unknown(self, body: Mapping[str, Any]) -> Iterator[Finding]:
         """Thinking whose signature this provider never gave, or gave for another text."""
         for message in objects(body.get("messages"), "/messages"):
@@ -94,6 +112,18 @@ class AnthropicApi:
                     continue
                 if (signature, block.value.get("thinking")) not in self._signed:
                     yield SIGNATURE_UNKNOWN.at(Place(pointer=block.pointer), got=signature)
+
+
+make_server = AnthropicServer
+
+
+def asks_for_thoughts(body: Any) -> bool:
+    """Whether the request enables thinking."""
+    return string(value_of(body, "thinking"), "type") in ("enabled", "adaptive")
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"type": "model", "id": name, "display_name": name, "created_at": "2025-01-01T00:00:00Z"}
 
 
 def _signature_refusal(finding: Finding) -> Refusal:
@@ -164,130 +194,3 @@ def _forced(body: Mapping[str, Any]) -> str | None:
 def _output_schema(body: Mapping[str, Any]) -> Any:
     wanted = value_of(body.get("output_config"), "format") or body.get("output_format")
     return value_of(wanted, "schema") if string(wanted, "type") == "json_schema" else None
-
-
-class AnthropicAnswer:
-    """An answer as events, or as one `message`."""
-
-    content_type = "text/event-stream; charset=utf-8"
-
-    def __init__(self, plan: Plan, *, identity: str, model: str, signed: set[tuple[str, str]]) -> None:
-        self._plan = plan
-        self._identity = identity
-        self._message: dict[str, Any] = {
-            "id": identity,
-            "type": "message",
-            "role": "assistant",
-            "model": model,
-            "content": [],
-            "stop_reason": None,
-            "stop_sequence": None,
-        }
-        self._signed = signed
-        self._index = -1
-        self._item: Item | None = None
-        self._said: list[str] = []
-
-    def begin(self) -> bytes:
-        """`message_start`, with the tokens of the input, and a `ping`."""
-        usage = {**_input_usage(self._plan.usage), "output_tokens": 1, "service_tier": "standard"}
-        started = named_event({"type": "message_start", "message": {**self._message, "usage": usage}})
-        return started + named_event({"type": "ping"})
-
-    def open(self, item: Item) -> bytes:
-        """`content_block_start`."""
-        self._index += 1
-        self._item, self._said = item, []
-        match item:
-            case Text():
-                block: dict[str, Any] = {"type": "text", "text": ""}
-            case Thinking():
-                block = {"type": "thinking", "thinking": "", "signature": ""}
-            case Call(call_id=call_id, name=name):
-                block = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
-        started = named_event({"type": "content_block_start", "index": self._index, "content_block": block})
-        # The real server begins arguments with a delta that holds nothing.
-        return started + (self._delta("input_json_delta", partial_json="") if isinstance(item, Call) else b"")
-
-    def _delta(self, kind: str, **fields: Any) -> bytes:
-        delta = {"type": kind, **fields}
-        return named_event({"type": "content_block_delta", "index": self._index, "delta": delta})
-
-    def piece(self, text: str, *, last: bool) -> bytes:  # noqa: ARG002  # each piece is an event
-        """`content_block_delta`."""
-        self._said.append(text)
-        match self._item:
-            case Text():
-                return self._delta("text_delta", text=text)
-            case Thinking():
-                return self._delta("thinking_delta", thinking=text)
-        return self._delta("input_json_delta", partial_json=text)
-
-    def close(self) -> bytes:
-        """The signature of thinking, and `content_block_stop`."""
-        signed = b""
-        if isinstance(self._item, Thinking):
-            signed = self._delta("signature_delta", signature=self._sign(self._item))
-        return signed + named_event({"type": "content_block_stop", "index": self._index})
-
-    def end(self) -> bytes:
-        """`message_delta` with the reason and the tokens, and `message_stop`; an error has its event."""
-        if self._plan.reason is Finish.ERROR:
-            return self.failure(self._plan.error_text)
-        delta = {"stop_reason": _REASONS[self._plan.reason], "stop_sequence": None}
-        told = named_event({"type": "message_delta", "delta": delta, "usage": _usage(self._plan.usage)})
-        return told + named_event({"type": "message_stop"})
-
-    def failure(self, text: str) -> bytes:
-        """The event `error`."""
-        return named_event({"type": "error", "error": {"type": "api_error", "message": text}})
-
-    def whole(self) -> Any:
-        """One `message`."""
-        content: list[dict[str, Any]] = []
-        for item in self._plan.items:
-            text = "".join(item.pieces)
-            match item:
-                case Text():
-                    content.append({"type": "text", "text": text, "citations": None})
-                case Thinking():
-                    content.append({"type": "thinking", "thinking": text, "signature": self._sign(item)})
-                case Call(call_id=call_id, name=name):
-                    content.append({"type": "tool_use", "id": call_id, "name": name, "input": _object(text)})
-        reason = _REASONS.get(self._plan.reason, "end_turn")
-        usage = {**_usage(self._plan.usage), "service_tier": "standard"}
-        return {**self._message, "content": content, "stop_reason": reason, "usage": usage}
-
-    def over(self, *, complete: bool) -> None:
-        """Nothing is kept but signatures, which are kept when they are given."""
-
-    def _sign(self, item: Thinking) -> str:
-        text = "".join(item.pieces)
-        signature = item.signature
-        if signature is None:
-            digest = hashlib.sha256((self._identity + text).encode("utf-8", "surrogatepass")).digest()
-            signature = "Eq" + base64.b64encode(digest * 3).decode()
-        self._signed.add((signature, text))
-        return signature
-
-
-def _object(text: str) -> Any:
-    """Return the input of a call: `{}` for a text that is not a whole object, since the API has no half arguments."""
-    try:
-        value = load(text)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _input_usage(usage: Usage) -> dict[str, Any]:
-    return {
-        "input_tokens": usage.input - usage.cached,
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": usage.cached,
-    }
-
-
-def _usage(usage: Usage) -> dict[str, Any]:
-    details = {"output_tokens_details": {"thinking_tokens": usage.reasoning}} if usage.reasoning else {}
-    return {**_input_usage(usage), "output_tokens": usage.output, **details}

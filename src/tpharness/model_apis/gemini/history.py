@@ -6,6 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tpharness.model_apis.gemini.row import GEMINI
 from tpharness.model_apis.history_parts import (
     ToolResult,
     call_arguments,
@@ -18,12 +19,12 @@ from tpharness.model_apis.history_parts import (
 )
 from tpharness.model_apis.shape import string, value_of
 
-__all__ = ["gemini_payload"]
+__all__ = ["write_payload"]
 
 _SKIP = base64.b64encode(b"skip_thought_signature_validator").decode()  # documented, for calls without a signature (G4)
 
 
-def gemini_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def write_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return `contents` and, if there is a system prompt, `system_instruction`."""
     contents: list[dict[str, Any]] = []
     prompts: list[dict[str, Any]] = []
@@ -64,7 +65,7 @@ def _model_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
             case "text":
                 made = {"text": content}
             case "thinking":
-                waiting = own_signature(part, "gemini")
+                waiting = own_signature(part, GEMINI.issuers)
                 made = {"text": content, "thought": True} if content else None
             case "tool-call":
                 called = {"name": string(part, "tool_name"), "id": string(part, "tool_call_id")}

@@ -1,38 +1,33 @@
-"""Google's Gemini API: `generateContent` and `streamGenerateContent`, as server-sent events or as a JSON array.
-
-A call is one part and has no pieces here: it is written with the last piece of its arguments. Calls have ids, and the
-first call of an answer has a thought signature, as Gemini 3 gives it; so has the last part of an answer that thinks.
-"""
+"""Google's Gemini API: reading a request of `generateContent` or `streamGenerateContent`, errors, models, tokens."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
-from tpharness.model_apis.event_bytes import load
+from tpharness.model_apis.gemini.answer import GeminiAnswer, signature_bytes
+from tpharness.model_apis.gemini.models import needs_thought_signatures
 from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
-from tpharness.model_apis.models import needs_thought_signatures
-from tpharness.model_apis.names import ApiName
-from tpharness.model_apis.plan import Call, Finish, Item, Plan, Text, Thinking, Usage
-from tpharness.model_apis.reading import call_of_object, join_results, lower_types
+from tpharness.model_apis.plan import Plan
+from tpharness.model_apis.reading import call_of_object, join_results
 from tpharness.model_apis.rule import Options
-from tpharness.model_apis.server import Incoming, Refusal, Request
+from tpharness.model_apis.server import (
+    Incoming,
+    Refusal,
+    Request,
+    ServerOptions,
+    SideAnswer,
+    SideRequest,
+    not_an_object,
+    path_pattern,
+)
 from tpharness.model_apis.shape import as_list, objects, string, value_of
 from tpharness.output import json_bytes
 
-__all__ = ["GeminiAnswer", "GeminiApi"]
+__all__ = ["GeminiServer", "asks_for_thoughts", "make_server"]
 
-_REASONS: Mapping[Finish, str] = {
-    Finish.STOP: "STOP",
-    Finish.LENGTH: "MAX_TOKENS",
-    Finish.CONTENT_FILTER: "SAFETY",
-    Finish.TOOL_CALL: "STOP",
-    Finish.ERROR: "MALFORMED_FUNCTION_CALL",
-}
 _STATUS = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -48,20 +43,25 @@ _RESPONSE = ("functionResponse", "function_response")
 _SIGNATURE = ("thoughtSignature", "thought_signature")
 _DUMMIES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")  # documented
 _MODEL = re.compile(r"/models/([^/:]+):(\w+)$")
+_KNOWN_MODELS = ("gemini-2.5-flash", "gemini-2.5-pro", "gemini-3-flash-preview", "gemini-3-pro-preview")
+_MODELS = path_pattern(r"/models(?:/([^:]+))?")
+_COUNT = path_pattern("/models/[^/:]+:countTokens")
+_VERSIONS = ("/v1beta", "/v1alpha")
 _DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 
 SIGNATURE_UNKNOWN = Kind("gemini-signature-unknown")
 
 
-class GeminiApi:
+class GeminiServer:
     """The Gemini API; it knows the signatures that it gave."""
 
-    api: ApiName = "gemini"
+    answers = path_pattern("/models/[^/:]+:(?:streamGenerateContent|generateContent)")
+    failed_answer_is_status = False
 
-    def __init__(self, run: str) -> None:
-        self._run = run
+    def __init__(self, options: ServerOptions) -> None:
+        self._run = options.run
         # A signature is bytes: SDKs may write it in either alphabet of base64, and the dummies as text or as bytes.
-        self._signed: set[bytes] = {one for dummy in _DUMMIES for one in (_bytes(dummy), dummy.encode())}
+        self._signed: set[bytes] = {one for dummy in _DUMMIES for one in (signature_bytes(dummy), dummy.encode())}
 
     def read(self, incoming: Incoming) -> Request:
         """Read `contents`, `systemInstruction`, tools and options; the model stands in the path."""
@@ -73,7 +73,7 @@ class GeminiApi:
             SIGNATURE_UNKNOWN.at(Place(pointer=part.pointer), got=signature)
             for content in objects(body.get("contents"), "/contents")
             for part in objects(content.value.get("parts"), f"{content.pointer}/parts")
-            if (signature := string(part.value, *_SIGNATURE)) and _bytes(signature) not in self._signed
+            if (signature := string(part.value, *_SIGNATURE)) and signature_bytes(signature) not in self._signed
         ]
         tools = {tool["name"]: _parameters(tool) for tool in _declared(body)}
         return Request(
@@ -111,6 +111,39 @@ class GeminiApi:
                 f"{int(index[1]) + 1 if index else 1}. Please refer to {_DOCS} for more details."
             )
         return Refusal(status=400, message=text)
+
+    def serve(self, asked: SideRequest) -> SideAnswer | Refusal | None:
+        """Count tokens, and answer `GET /models` of this API; every model that is asked for exists."""
+        if asked.method == "POST" and _COUNT.match(asked.path):
+            return not_an_object() if asked.body is None else SideAnswer(value={"totalTokens": asked.size // 4})
+        found = _MODELS.match(asked.path)
+        own = "x-goog-api-key" in asked.headers or "key" in asked.query or asked.path.startswith(_VERSIONS)
+        if found is None or asked.method != "GET" or not own:
+            return None
+        if found[1]:
+            return SideAnswer(value=_model(found[1]))
+        names = dict.fromkeys((*_KNOWN_MODELS, *asked.models))
+        return SideAnswer(value={"models": [_model(name) for name in names]})
+
+
+make_server = GeminiServer
+
+
+def asks_for_thoughts(body: Any) -> bool:
+    """Whether the request includes thoughts."""
+    config = value_of(value_of(body, "generationConfig"), "thinkingConfig")
+    return value_of(config, "includeThoughts") is True
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {
+        "name": f"models/{name}",
+        "version": "001",
+        "displayName": name,
+        "inputTokenLimit": 1_048_576,
+        "outputTokenLimit": 65_536,
+        "supportedGenerationMethods": ["generateContent", "countTokens"],
+    }
 
 
 def _history(body: Mapping[str, Any]) -> Iterator[HistoryMessage]:
@@ -185,7 +218,7 @@ def _declared(body: Mapping[str, Any]) -> list[Any]:
 
 def _parameters(tool: Mapping[str, Any]) -> Any:
     schema = value_of(tool, "parametersJsonSchema", "parameters_json_schema")
-    return schema if schema is not None else lower_types(tool.get("parameters") or {})
+    return schema if schema is not None else _lower_types(tool.get("parameters") or {})
 
 
 def _forced(body: Mapping[str, Any], tools: Mapping[str, Any]) -> str | None:
@@ -200,137 +233,14 @@ def _output_schema(config: Any) -> Any:
     if string(config, "responseMimeType", "response_mime_type") != "application/json":
         return None
     schema = value_of(config, "responseJsonSchema", "responseSchema", "response_json_schema", "response_schema")
-    return lower_types(schema) if schema is not None else {"type": "object"}
+    return _lower_types(schema) if schema is not None else {"type": "object"}
 
 
-class GeminiAnswer:
-    """An answer as a stream of `GenerateContentResponse` objects, or as one."""
-
-    def __init__(self, plan: Plan, *, token: str, model: str, sse: bool, signed: set[bytes]) -> None:
-        self.content_type = "text/event-stream" if sse else "application/json; charset=UTF-8"
-        self._plan = plan
-        self._token = token
-        self._model = model
-        self._sse = sse
-        self._signed = signed
-        self._written = False
-        self._signs_call = True
-        self._item: Item | None = None
-        self._said: list[str] = []
-
-    def _chunk(self, parts: list[dict[str, Any]], reason: str | None = None) -> bytes:
-        return self._frame(self._response(parts, reason))
-
-    def _frame(self, value: Any) -> bytes:
-        if self._sse:
-            return b"data: %b\r\n\r\n" % json_bytes(value)
-        start = b",\r\n" if self._written else b"["
-        self._written = True
-        return start + json_bytes(value)
-
-    def _response(self, parts: list[dict[str, Any]], reason: str | None) -> dict[str, Any]:
-        candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
-        if reason is not None:
-            candidate["finishReason"] = reason
+def _lower_types(schema: Any) -> Any:
+    """Return a JSON Schema whose `type` names are in lower case, as elsewhere."""
+    if isinstance(schema, Mapping):
         return {
-            "candidates": [candidate],
-            "usageMetadata": _usage(self._plan.usage, whole=reason is not None),
-            "modelVersion": self._model,
-            "responseId": self._token,
+            key: value.lower() if key == "type" and isinstance(value, str) else _lower_types(value)
+            for key, value in schema.items()
         }
-
-    def begin(self) -> bytes:
-        """Return nothing: the beginning of an array is written with the first part."""
-        return b""
-
-    def open(self, item: Item) -> bytes:
-        """Return a call without arguments, which has no pieces; nothing for any other item, which its pieces write."""
-        self._item, self._said = item, []
-        if isinstance(item, Call) and not item.pieces:
-            return self._chunk([self._call(item)])
-        return b""
-
-    def piece(self, text: str, *, last: bool) -> bytes:
-        """A part with text; a call with its last piece."""
-        self._said.append(text)
-        match self._item:
-            case Text():
-                return self._chunk([{"text": text}])
-            case Thinking():
-                return self._chunk([{"text": text, "thought": True}])
-            case Call() if last:
-                return self._chunk([self._call(self._item)])
-        return b""
-
-    def close(self) -> bytes:
-        """Return nothing: the API does not mark the end of a part."""
-        return b""
-
-    def end(self) -> bytes:
-        """Return an empty text with the reason and all tokens, signed if the answer thinks and calls nothing."""
-        told = self._chunk([{"text": "", **self._text_signature()}], _REASONS[self._plan.reason])
-        return told if self._sse else told + b"]"
-
-    def failure(self, text: str) -> bytes:
-        """An error object in the place of a response."""
-        return self._frame({"error": {"code": 503, "message": text, "status": "UNAVAILABLE"}})
-
-    def whole(self) -> Any:
-        """One `GenerateContentResponse`."""
-        parts: list[dict[str, Any]] = []
-        for item in self._plan.items:
-            text = "".join(item.pieces)
-            self._said = [text]
-            match item:
-                case Text():
-                    parts.append({"text": text})
-                case Thinking():
-                    parts.append({"text": text, "thought": True})
-                case Call():
-                    parts.append(self._call(item))
-        if parts and "text" in parts[-1] and "thought" not in parts[-1]:
-            parts[-1].update(self._text_signature())
-        return self._response(parts, _REASONS[self._plan.reason])
-
-    def over(self, *, complete: bool) -> None:
-        """Nothing is kept but signatures, which are kept when they are given."""
-
-    def _call(self, item: Call) -> dict[str, Any]:
-        try:
-            args = load("".join(item.pieces) or "{}")
-        except ValueError:
-            args = None
-        call = {"name": item.name, "args": args if isinstance(args, dict) else {}, "id": item.call_id}
-        first, self._signs_call = self._signs_call, False
-        return {"functionCall": call, **({"thoughtSignature": self._sign()} if first else {})}
-
-    def _text_signature(self) -> dict[str, str]:
-        thinks = any(isinstance(item, Thinking) for item in self._plan.items)
-        return {"thoughtSignature": self._sign()} if thinks and not self._plan.calls else {}
-
-    def _sign(self) -> str:
-        given = [item.signature for item in self._plan.items if isinstance(item, Thinking) and item.signature]
-        signature = _bytes(given[0]) if given else hashlib.sha256(self._token.encode()).digest() * 2
-        self._signed.add(signature)
-        return base64.b64encode(signature).decode()
-
-
-def _bytes(signature: str) -> bytes:
-    """Return the bytes of a signature, in either alphabet, padded or not; text that is not base64 stands for itself."""
-    text = signature.translate(str.maketrans("-_", "+/")).rstrip("=")
-    try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-    except ValueError:
-        return signature.encode("utf-8", "surrogatepass")
-
-
-def _usage(usage: Usage, *, whole: bool) -> dict[str, Any]:
-    counted: dict[str, Any] = {"promptTokenCount": usage.input, "totalTokenCount": usage.input}
-    if usage.cached:
-        counted["cachedContentTokenCount"] = usage.cached
-    if whole:
-        counted["candidatesTokenCount"] = usage.output - usage.reasoning
-        counted["totalTokenCount"] = usage.input + usage.output
-        if usage.reasoning:
-            counted["thoughtsTokenCount"] = usage.reasoning
-    return counted
+    return [_lower_types(item) for item in schema] if isinstance(schema, list) else schema

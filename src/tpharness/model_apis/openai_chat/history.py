@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.model_apis.history_parts import (
-    ISSUERS,
     ToolResult,
     call_arguments,
     compact_json,
@@ -19,16 +18,17 @@ from tpharness.model_apis.history_parts import (
     read_tool_result,
     unsupported_content,
 )
+from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.shape import string, value_of
 
-__all__ = ["chat_payload"]
+__all__ = ["write_payload"]
 
 _AUDIO = ("wav", "mp3")
 _TEXTS = ("application/json", "application/xml", "application/yaml")
 _FIELDS = ("reasoning", "reasoning_content")
 
 
-def chat_payload(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def write_payload(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the list of messages."""
     out: list[dict[str, Any]] = []
     for message in messages:
@@ -67,7 +67,7 @@ def _assistant(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _thinking_field(part: Mapping[str, Any]) -> str | None:
     name = string(part, "thinking_id", "id")
-    return name if name in _FIELDS and string(part, "provider_name") in ISSUERS["openai-chat"] else None
+    return name if name in _FIELDS and string(part, "provider_name") in OPENAI_CHAT.issuers else None
 
 
 def _request(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

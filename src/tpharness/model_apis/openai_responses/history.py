@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.model_apis.history_parts import (
-    ISSUERS,
     ToolResult,
     call_arguments,
     compact_json,
@@ -23,14 +22,15 @@ from tpharness.model_apis.history_parts import (
     read_tool_result,
     unsupported_content,
 )
+from tpharness.model_apis.openai_responses.row import OPENAI_RESPONSES
 from tpharness.model_apis.shape import string, value_of
 
-__all__ = ["responses_payload"]
+__all__ = ["write_payload"]
 
 _CHAT_FIELDS = ("content", "reasoning", "reasoning_content")
 
 
-def responses_payload(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def write_payload(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the list of input items."""
     out: list[dict[str, Any]] = []
     for message in messages:
@@ -49,7 +49,7 @@ def _response(message: Mapping[str, Any], out: list[dict[str, Any]]) -> None:
             case "text":
                 out.append({"role": "assistant", "content": content})
             case "thinking":
-                signature, item_id = own_signature(part, "openai-responses"), string(part, "thinking_id", "id")
+                signature, item_id = own_signature(part, OPENAI_RESPONSES.issuers), string(part, "thinking_id", "id")
                 if not _is_item(part, item_id):
                     out.append({"role": "assistant", "content": f"<think>\n{content}\n</think>"})
                 elif content or signature:
@@ -65,7 +65,7 @@ def _response(message: Mapping[str, Any], out: list[dict[str, Any]]) -> None:
 
 def _is_item(part: Mapping[str, Any], item_id: str | None) -> bool:
     """Whether thinking was an item of this API; Chat Completions leaves the name of its field as the id."""
-    own = string(part, "provider_name") in ISSUERS["openai-responses"]
+    own = string(part, "provider_name") in OPENAI_RESPONSES.issuers
     return own and bool(item_id) and (item_id not in _CHAT_FIELDS or bool(string(part, "signature")))
 
 

@@ -1,0 +1,41 @@
+"""Every model API, one row each. Whoever asks "which API" asks here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from tpharness.errors import UsageError
+from tpharness.model_apis.anthropic.row import ANTHROPIC
+from tpharness.model_apis.api import ModelApi
+from tpharness.model_apis.gemini.row import GEMINI
+from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
+from tpharness.model_apis.openai_responses.row import OPENAI_RESPONSES
+
+__all__ = ["APIS", "API_NAMES", "FALLBACK", "ApiName", "find_api"]
+
+APIS: Mapping[str, ModelApi] = {
+    api.name: api
+    for api in (
+        OPENAI_CHAT,
+        OPENAI_RESPONSES,
+        ANTHROPIC,
+        GEMINI,
+    )
+}
+"""The model APIs by name, in the order in which they are listed and asked."""
+
+ApiName: TypeAlias = str
+"""The name of a model API, by the shape of its input."""
+
+API_NAMES: tuple[ApiName, ...] = tuple(APIS)
+
+FALLBACK = OPENAI_CHAT
+"""The API that answers what does not say whose it is: most servers speak it."""
+
+
+def find_api(name: str) -> ModelApi:
+    """Return the API of this name. UsageError if there is none."""
+    if name not in APIS:
+        raise UsageError(f"no model API is called {name!r}", hint=f"one of {', '.join(API_NAMES)}")
+    return APIS[name]

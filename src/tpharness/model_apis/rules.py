@@ -1,0 +1,11 @@
+"""Every rule of every model API."""
+
+from __future__ import annotations
+
+from tpharness.model_apis.registry import APIS
+from tpharness.model_apis.rule import Rule
+
+__all__ = ["RULES"]
+
+RULES: tuple[Rule, ...] = tuple(rule for api in APIS.values() for rule in api.acceptance.RULES)
+"""Every rule, in the order of its API and number."""
