@@ -17,7 +17,7 @@ import pytest
 from tests.mutants import mutate_lines, mutate_value
 
 from tpharness.histories.exchange.model_calls import FORMS, model_call
-from tpharness.model_apis.names import API_NAMES
+from tpharness.model_apis.registry import API_NAMES
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import Version
 from tpharness.resources import conformance_dir, scenarios_dir
