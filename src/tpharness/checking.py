@@ -23,7 +23,7 @@ from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.encode import encode_stream
 from tpharness.wires.vsp.majors import check_chunk
 
-__all__ = ["check", "check_data", "check_scenario"]
+__all__ = ["check", "check_data", "check_json", "check_scenario"]
 
 UNFINISHED = Kind("stream-unfinished")
 
@@ -71,6 +71,11 @@ def check_data(data: bytes, file: str, *, major: int | None = None) -> list[Find
             return check_stream(data, file, major=major)
         case "events":
             return _check_event_lines(data, file)
+    return check_json(data, file)
+
+
+def check_json(data: bytes, file: str) -> list[Finding]:
+    """Return what is wrong with the bytes of a thread."""
     parsed = parse_json(data, file=file)
     found = list(parsed.findings)
     if parsed.ok:

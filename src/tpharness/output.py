@@ -15,7 +15,7 @@ import orjson
 
 from tpharness.errors import InputError, UsageError
 
-__all__ = ["check_writable", "json_bytes", "json_text", "write_atomically"]
+__all__ = ["check_writable", "json_bytes", "json_text", "write_atomically", "write_bytes"]
 
 _ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
 """What may need an escape: everything beyond printable ASCII (`_escape` keeps what is printable), and CI commands."""
@@ -79,7 +79,11 @@ def write_atomically(path: str, text: str) -> None:
     replaced and is written to. A file that is replaced keeps its mode. InputError if the file cannot be written, for
     example because its folder does not exist; nothing is left behind in that case.
     """
-    data = text.encode("utf-8", "backslashreplace")
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Do what `write_atomically` does with bytes."""
     try:
         if path in _OUTPUT:
             sys.stdout.flush()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from tpharness.cli.files import print_json, read_json
-from tpharness.cli.options import Argument, Exit, Option
+from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.work import Document, Done, document_json
+from tpharness.cli.options import Argument, Option
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level, shorten
 from tpharness.model_apis.check import check_payload
@@ -14,7 +17,7 @@ from tpharness.model_apis.request import ModelRequest, read_request
 from tpharness.model_apis.rule import Rule
 from tpharness.model_apis.rules import RULES
 from tpharness.model_apis.sdk_types import check_sdk_types
-from tpharness.printable import counted, say
+from tpharness.printable import counted
 
 __all__ = ["FORMAT", "accept"]
 
@@ -23,8 +26,42 @@ FORMAT = "tpharness-accept/1"
 _RULE = {rule.kind.code: rule for rule in RULES}
 
 
+@dataclass(frozen=True, slots=True)
+class AcceptBy:
+    """Judges a document."""
+
+    api: str | None
+    model: str | None
+    types: bool
+    level: Level
+
+    def __call__(self, document: Document) -> Done:
+        value, notes = document_json(document)
+        request = read_request(value, provider=self.api, model=self.model)
+        found = check_payload(request.provider, request.payload, options=request.options)
+        if self.types:
+            found += check_sdk_types(request.provider, request.payload)
+        found = keep_first(sorted(found, key=lambda finding: finding.level.rank))
+        refused = any(finding.level is Level.MUST for finding in found)
+        report = _report(request, found, refused=refused)
+        verdict = report["verdict"]
+        shown = [finding for finding in found if finding.level.rank <= self.level.rank]
+        if document.alone:
+            lines = tuple(_lines(document.name, request, shown, verdict))
+        else:
+            lines = tuple(
+                f"{document.name}: {verdict}: {_name(finding)} at {_where(finding)}: {finding.message}"
+                for finding in shown
+            )
+        return Done(
+            outcome=verdict, code=1 if refused else 0, lines=lines, notes=tuple(notes), facts=report, report=report
+        )
+
+
 def accept(
-    file: Annotated[str, Argument(help="The body of a request, or its messages, as JSON; - is standard input.")],
+    files: Annotated[
+        list[str], Argument(help="Bodies of requests, or their messages, as JSON: files, folders, JSON Lines, or -.")
+    ],
     api: Annotated[
         str | None, Option(help=f"{', '.join(API_NAMES[:-1])} or {API_NAMES[-1]}; else it is guessed.")
     ] = None,
@@ -32,60 +69,67 @@ def accept(
     types: Annotated[
         bool, Option("--types", help="Also check against the official SDK's types (extra: providers).")
     ] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    level: Annotated[Level, Option(help="The weakest findings that are printed.")] = Level.MAY,
+    output: Annotated[str, Option("-o", "--output", help="FILE.jsonl or a folder, instead of printing.")] = "-",
+    json: Annotated[bool, Option("--json", help="Print JSON, of several documents a line each.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what -o names.")] = False,
 ) -> None:
     """Judge a request to a model's API: what would be refused, why, and what to do.
 
     Nothing is sent anywhere. The rules come from documentation, SDKs and errors that people reported.
     """
-    request = read_request(read_json(file), provider=api, model=model)
-    found = check_payload(request.provider, request.payload, options=request.options)
-    if types:
-        found += check_sdk_types(request.provider, request.payload)
-    found = keep_first(sorted(found, key=lambda finding: finding.level.rank))
-    refused = any(finding.level is Level.MUST for finding in found)
-    if as_json:
-        print_json(_report(request, found, refused=refused))
-    else:
-        _print(file, request, found, refused=refused)
-    raise Exit(1 if refused else 0)
+    options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, verdict=_verdict)
+    each_document(files, AcceptBy(api, model, types, level), options)
 
 
-def _print(file: str, request: ModelRequest, found: list[Finding], *, refused: bool) -> None:
+def _verdict(outcomes: Collection[str]) -> str:
+    return "not certain" if "uncertain" in outcomes else "none is refused"
+
+
+def _lines(file: str, request: ModelRequest, found: list[Finding], verdict: str) -> Iterator[str]:
     entries = counted(request.entries, find_api(request.provider).entry)
-    say(f"{file}: {request.provider}, {entries}" + (f", {request.model}" if request.model else ""))
-    for words in request.decided:
-        say(f"  {words}")
+    yield f"{file}: {request.provider}, {entries}" + (f", {request.model}" if request.model else "")
+    yield from (f"  {words}" for words in request.decided)
     for finding in found:
-        _print_finding(finding)
+        yield from _finding_lines(finding)
     rules = sum(rule.provider == request.provider for rule in RULES)
-    say("")
-    if refused:
-        say("REFUSED: the API answers such a request with an error, in general 400.")
-    elif found:
-        say("NOT CERTAIN: some servers, models or accounts refuse this.")
+    yield ""
+    if verdict == "refused":
+        yield "REFUSED: the API answers such a request with an error, in general 400."
+    elif verdict == "uncertain":
+        yield "NOT CERTAIN: some servers, models or accounts refuse this."
     else:
-        say(f"ACCEPTED: none of the {rules} rules for {request.provider} is broken.")
-        say("  Not judged: fields and limits of a model, files, and what only the API knows, such as signatures.")
+        yield f"ACCEPTED: none of the {rules} rules for {request.provider} is broken."
+        yield "  Not judged: fields and limits of a model, files, and what only the API knows, such as signatures."
         if request.model == "":
-            say("  What depends on the model was judged for the newest ones: --model NAME says which it was.")
+            yield "  What depends on the model was judged for the newest ones: --model NAME says which it was."
 
 
-def _print_finding(finding: Finding) -> None:
+def _name(finding: Finding) -> str:
     rule = _RULE.get(finding.code)
-    name = f"{rule.id} {finding.code}" if rule else finding.code
-    say("", f"{name} at {finding.place.pointer or 'the whole request'} ({finding.level.name})")
-    says = _api_words(finding, rule)
-    say(f"  {finding.message if rule is None else finding.kind.title}")
+    return f"{rule.id} {finding.code}" if rule else finding.code
+
+
+def _where(finding: Finding) -> str:
+    return finding.place.pointer or "the whole request"
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    rule = _RULE.get(finding.code)
+    yield ""
+    yield f"{_name(finding)} at {_where(finding)} ({finding.level.name})"
+    yield f"  {finding.message if rule is None else finding.kind.title}"
     shown = finding.shown()
     if "got" in shown:
         expected = f", expected {shown['expected']}" if "expected" in shown else ""
-        say(f"  got {shown['got']}{expected}")
-    if says:
-        say(f"  the API says: {shorten(says, 600)}")
-    say(f"  to do: {finding.kind.remedy}")
+        yield f"  got {shown['got']}{expected}"
+    if says := _api_words(finding, rule):
+        yield f"  the API says: {shorten(says, 600)}"
+    yield f"  to do: {finding.kind.remedy}"
     if rule:
-        say(*(f"  {line}" for line in rule.basis()))
+        yield from (f"  {line}" for line in rule.basis())
 
 
 def _api_words(finding: Finding, rule: Rule | None) -> str:

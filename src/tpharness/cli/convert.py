@@ -1,31 +1,49 @@
-"""`tpharness convert`: convert a thread to another version."""
+"""`tpharness convert`: convert threads to another version."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from tpharness.cli.files import read_thread
+from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.work import Document, Done, Note, document_thread
 from tpharness.cli.options import Argument, Option
-from tpharness.output import json_text, write_atomically
-from tpharness.printable import say
 from tpharness.protocol.migrate import convert as migrate
-from tpharness.protocol.versions import parse_version
+from tpharness.protocol.versions import Version, parse_version
 
 __all__ = ["convert"]
 
 
+@dataclass(frozen=True, slots=True)
+class ConvertTo:
+    """Converts a document."""
+
+    to: Version
+
+    def __call__(self, document: Document) -> Done:
+        thread, notes = document_thread(document)
+        migration = migrate(thread, self.to)
+        dropped = [Note.of_loss(loss, "dropped") for loss in migration.dropped]
+        unsaid = [Note.of_loss(loss, "not understood") for loss in migration.unsaid]
+        facts = {
+            "dropped": [loss.as_json() for loss in migration.dropped],
+            "not_understood": [loss.as_json() for loss in migration.unsaid],
+        }
+        return Done(outcome="converted", value=migration.thread, notes=(*notes, *dropped, *unsaid), facts=facts)
+
+
 def convert(
-    file: Annotated[str, Argument(help="A thread; - is standard input.")],
+    files: Annotated[list[str], Argument(help="Threads: files, folders, JSON Lines; - is standard input.")],
     to: Annotated[str, Option("--to", help="2.0.0, 0.0.3 or 0.0.4.")],
-    output: Annotated[str, Option("-o", "--output", help="Where to write; - is standard output.")] = "-",
+    output: Annotated[str, Option("-o", "--output", help="A file; for several, a folder or FILE.jsonl.")] = "-",
+    json: Annotated[bool, Option("--json", help="Print a report for each document, a line each.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what -o names.")] = False,
 ) -> None:
     """Convert a thread to another version.
 
     What the version cannot say is reported on standard error (R1). The thread has to keep the rules of its version.
     """
-    version = parse_version(to)
-    migration = migrate(read_thread(file), version)
-    for heading, losses in (("dropped", migration.dropped), ("not understood", migration.unsaid)):
-        for loss in losses:
-            say(f"{heading} {loss.pointer}: {loss.what}; {loss.why}", err=True)
-    write_atomically(output, json_text(migration.thread) + "\n")
+    options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True)
+    each_document(files, ConvertTo(parse_version(to)), options)

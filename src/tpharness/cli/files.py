@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from tpharness.cli.batch.work import Document, document_json, document_thread
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level
 from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
-from tpharness.protocol.parse import MAX_SIZE, parse_json, unreadable
-from tpharness.protocol.reading import fill_agents
-from tpharness.protocol.shape import find_shape_problem
+from tpharness.protocol.parse import MAX_SIZE
 
 __all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_json", "read_thread"]
 
@@ -49,18 +47,9 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 
 def read_json(path: str) -> Any:
     """Return the JSON value in a file. InputError if there is none; other findings go to standard error."""
-    data = read_bytes(path)
-    if data.startswith((b"data:", b"event:", b":")):
-        raise InputError(
-            f"{path} is a stream, not JSON",
-            hint=f"`tpharness fold {shlex.quote(str(path))}` makes a thread of a stream",
-        )
-    parsed = parse_json(data, file=path)
-    if not parsed.ok:
-        raise unreadable(parsed)
-    for finding in parsed.findings:
-        say(finding.line(), err=True)
-    return parsed.value
+    value, notes = document_json(Document(name=path, data=read_bytes(path)))
+    say(*(note.line for note in notes), err=True)
+    return value
 
 
 def read_thread(path: str) -> dict[str, Any]:
@@ -68,13 +57,9 @@ def read_thread(path: str) -> dict[str, Any]:
 
     InputError if there is no JSON value, or one that does not have a thread's shape.
     """
-    thread, filled = fill_agents(read_json(path))
-    for finding in filled:
-        say(finding.with_place(file=path).line(), err=True)
-    problem = find_shape_problem(thread)
-    if problem is not None:
-        raise InputError(f"{path} is not a thread: {problem}", hint="`tpharness check` reports every problem")
-    return cast("dict[str, Any]", thread)
+    thread, notes = document_thread(Document(name=path, data=read_bytes(path)))
+    say(*(note.line for note in notes), err=True)
+    return thread
 
 
 def print_json(value: Any) -> None:

@@ -1,13 +1,13 @@
-"""`tpharness hash`: the canonical hash of a thread."""
+"""`tpharness hash`: the canonical hashes of threads."""
 
 from __future__ import annotations
 
-import sys
+from dataclasses import dataclass
 from typing import Annotated
 
-from tpharness.cli.files import read_thread
-from tpharness.cli.options import Argument, Exit, Option
-from tpharness.printable import say
+from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.work import Document, Done, Note, document_thread
+from tpharness.cli.options import Argument, Option
 from tpharness.protocol.canonical import canonical_thread, thread_hash
 from tpharness.protocol.jcs import CanonicalError, jcs
 from tpharness.protocol.migrate import version_of
@@ -15,22 +15,43 @@ from tpharness.protocol.migrate import version_of
 __all__ = ["hash_"]
 
 
+@dataclass(frozen=True, slots=True)
+class HashOf:
+    """Hashes a document."""
+
+    canonical: bool
+
+    def __call__(self, document: Document) -> Done:
+        thread, notes = document_thread(document)
+        version_of(thread)
+        try:
+            if self.canonical:
+                return Done(outcome="canonical", raw=jcs(canonical_thread(thread)), notes=tuple(notes))
+            digest = thread_hash(thread)
+        except CanonicalError as error:
+            said = (f"{document.name} has no canonical form: {error}", f"  {error.hint}")
+            return Done(
+                outcome="without a hash",
+                code=1,
+                notes=(*notes, *(Note(line=line) for line in said)),
+                facts={"error": said[0]},
+            )
+        line = digest if document.alone else f"{digest}  {document.name}"
+        return Done(outcome="hashed", lines=(line,), notes=tuple(notes), facts={"hash": digest})
+
+
 def hash_(
-    file: Annotated[str, Argument(help="A thread; - is standard input.")],
+    files: Annotated[list[str], Argument(help="Threads: files, folders, JSON Lines; - is standard input.")],
     canonical: Annotated[bool, Option("--canonical", help="Print the canonical bytes instead.")] = False,
+    output: Annotated[str, Option("-o", "--output", help="FILE.jsonl or a folder, instead of printing.")] = "-",
+    json: Annotated[bool, Option("--json", help="Print JSON, a line for each document.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what -o names.")] = False,
 ) -> None:
     """Print the canonical hash of a thread.
 
-    It is the sha256 over RFC 8785 of version and turns (R37).
+    It is the sha256 over RFC 8785 of version and turns (R37). Of several documents each line has the hash and the name.
     """
-    thread = read_thread(file)
-    version_of(thread)
-    try:
-        if canonical:
-            sys.stdout.buffer.write(jcs(canonical_thread(thread)))
-            sys.stdout.buffer.flush()
-        else:
-            say(thread_hash(thread))
-    except CanonicalError as error:
-        say(f"{file} has no canonical form: {error}", f"  {error.hint}", err=True)
-        raise Exit(1) from None
+    options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=canonical)
+    each_document(files, HashOf(canonical), options)

@@ -86,12 +86,14 @@ EXAMPLES: dict[str, str] = {
     "check": """
         tpharness check thread.json scenario.yaml stream.sse
         tpharness check --major 6 stream.sse              what AI SDK 6 would refuse
+        tpharness check chats/ more.jsonl --level should  folders and JSON Lines, see DOCUMENTS.md
         curl -s https://example.org/threads/1 | tpharness check -
         """,
     "accept": """
         tpharness accept request.json                     the API answered 400: which rule, where, what to do
         tpharness accept messages.json --api anthropic --model claude-sonnet-4-5
         jq .body log.json | tpharness accept - --json
+        tpharness history thread.json --for anthropic --next-user "Go on" | tpharness accept - --api anthropic
         """,
     "compare": """
         tpharness compare                                 what each history loses of a cut turn
@@ -113,6 +115,7 @@ EXAMPLES: dict[str, str] = {
         """,
     "import": """
         tpharness import messages.json --from pydantic-ai -o thread.json
+        tpharness import chats/ --from ai-sdk -o threads/ --resume
         """,
     "fold": """
         tpharness fold stream.sse > thread.json           the thread of a recorded stream

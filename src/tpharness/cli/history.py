@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from tpharness.cli.files import print_json, read_bytes, read_thread
+from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.work import Document, Done, Note, document_thread
+from tpharness.cli.files import read_bytes
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import ThreadError, UsageError, did_you_mean
 from tpharness.findings import Level
 from tpharness.histories.exchange.model_calls import FORMS, ModelCall, model_call
-from tpharness.printable import say
-from tpharness.protocol.losses import Loss
 from tpharness.protocol.migrate import version_of
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.rules import check_thread
@@ -19,13 +20,55 @@ from tpharness.protocol.rules import check_thread
 __all__ = ["history"]
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryFor:
+    """Makes the messages of a model call of a document."""
+
+    form: str
+    agent: str | None
+    system_prompt: str | None
+    next_user: str | None
+    stored: Mapping[str, Any] = field(repr=False)
+
+    def __call__(self, document: Document) -> Done:
+        thread, notes = document_thread(document)
+        _require_valid(thread, self.agent)
+        made = model_call(
+            thread,
+            self.form,
+            agent_id=self.agent,
+            system_prompt=self.system_prompt,
+            next_user=self.next_user,
+            resolve=lambda reference: self.stored[reference["uri"]],
+        )
+        places = (("", made.left_out), (" of the history", made.not_sent))
+        losses = [Note.of_loss(loss, of=where) for where, losses in places for loss in losses]
+        pending = [
+            Note(line=f"pending {call.pointer}: {call.tool_name} {call.tool_call_id} waits for its return")
+            for call in made.pending
+        ]
+        facts = _facts(made)
+        return Done(
+            outcome="made",
+            value=made.messages,
+            notes=(*notes, *losses, *pending),
+            facts=facts,
+            report={"messages": made.messages, **facts},
+        )
+
+
 def history(
-    file: Annotated[str, Argument(help="A thread; - is standard input.")],
+    files: Annotated[list[str], Argument(help="Threads: files, folders, JSON Lines; - is standard input.")],
     form: Annotated[str, Option("--for", help=f"{', '.join(FORMS)}.")],
     agent: Annotated[str | None, Option(help="The agent that is called; others' texts are prefixed.")] = None,
     system_prompt: Annotated[str | None, Option(help="The system prompt, which threads never store.")] = None,
+    next_user: Annotated[str | None, Option(help="What the user says next, at the end of the messages.")] = None,
     content: Annotated[list[str] | None, Option(help="URI=FILE: a content that is stored elsewhere.")] = None,
-    as_json: Annotated[bool, Option("--json", help="Print a report: messages, left_out, pending.")] = False,
+    output: Annotated[str, Option("-o", "--output", help="A file; for several, a folder or FILE.jsonl.")] = "-",
+    json: Annotated[bool, Option("--json", help="Print a report: messages, left_out, pending.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what -o names.")] = False,
 ) -> None:
     """Print the messages that the next model call gets.
 
@@ -34,23 +77,10 @@ def history(
     if form not in FORMS:
         hint = did_you_mean(form, FORMS, f"one of {', '.join(FORMS)}")
         raise UsageError(f"--for: nothing is called {form!r}", hint=hint)
-    thread = read_thread(file)
-    _require_valid(thread, agent)
     stored = {uri: _content(path) for uri, path in map(_place, content or ())}
-    made = model_call(
-        thread, form, agent_id=agent, system_prompt=system_prompt, resolve=lambda reference: stored[reference["uri"]]
-    )
-    if as_json:
-        print_json(_report(made))
-        return
-    print_json(made.messages)
-    for where, losses in (("", made.left_out), (" of the history", made.not_sent)):
-        for loss in losses:
-            line = f"left out {loss.pointer}{where}: {loss.what}; {loss.why}"
-            say(line, err=True)
-    for call in made.pending:
-        line = f"pending {call.pointer}: {call.tool_name} {call.tool_call_id} waits for its return"
-        say(line, err=True)
+    work = HistoryFor(form, agent, system_prompt, next_user, stored)
+    options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True)
+    each_document(files, work, options)
 
 
 def _require_valid(thread: Mapping[str, Any], agent: str | None) -> None:
@@ -77,15 +107,10 @@ def _content(path: str) -> Any:
     return parsed.value if parsed.ok else data.decode("utf-8", "replace")
 
 
-def _report(made: ModelCall) -> dict[str, Any]:
+def _facts(made: ModelCall) -> dict[str, Any]:
     pending = [{"pointer": c.pointer, "tool_name": c.tool_name, "tool_call_id": c.tool_call_id} for c in made.pending]
     return {
-        "messages": made.messages,
-        "left_out": [_loss(loss) for loss in made.left_out],
-        "not_sent": [_loss(loss) for loss in made.not_sent],
+        "left_out": [loss.as_json() for loss in made.left_out],
+        "not_sent": [loss.as_json() for loss in made.not_sent],
         "pending": pending,
     }
-
-
-def _loss(loss: Loss) -> dict[str, str]:
-    return {"pointer": loss.pointer, "what": loss.what, "why": loss.why}

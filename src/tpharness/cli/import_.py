@@ -1,17 +1,18 @@
-"""`tpharness import`: another program's messages → a thread."""
+"""`tpharness import`: other programs' messages → threads."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from tpharness.cli.files import read_json
+from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.work import Document, Done, Note, document_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
-from tpharness.output import json_text, write_atomically
-from tpharness.printable import say
 from tpharness.scenario.fields import normalize_time
 
 __all__ = ["import_"]
@@ -19,17 +20,47 @@ __all__ = ["import_"]
 _READERS = {"pydantic-ai": thread_of_messages, "ai-sdk": thread_of_ui_messages}
 
 
+@dataclass(frozen=True, slots=True)
+class ImportFrom:
+    """Makes a thread of a document."""
+
+    source: str
+    agent: str
+    thread_id: str | None
+    at: str
+    strict: bool
+
+    def __call__(self, document: Document) -> Done:
+        value, notes = document_json(document)
+        wrapped = value.get("messages") if isinstance(value, Mapping) else None
+        messages = wrapped if isinstance(wrapped, list) else value
+        name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
+        named = self.thread_id or f"import:{name}"
+        imported = _READERS[self.source](messages, agent_id=self.agent, thread_id=named, at=self.at)
+        losses = [Note.of_loss(loss) for loss in imported.losses]
+        facts: dict[str, Any] = {"left_out": [loss.as_json() for loss in imported.losses]}
+        if self.strict and losses:
+            refusal = Note(line=f"{document.name}: not imported, since --strict allows nothing to be left out")
+            return Done(outcome="incomplete", code=1, notes=(*notes, *losses, refusal), facts=facts)
+        return Done(outcome="imported", value=imported.thread, notes=(*notes, *losses), facts=facts)
+
+
 def import_(
-    file: Annotated[str, Argument(help="A list of messages as JSON; - is standard input.")],
+    files: Annotated[list[str], Argument(help="Messages as JSON: files, folders, JSON Lines; - is standard input.")],
     source: Annotated[str, Option("--from", help=f"{', '.join(_READERS)}.")],
     agent: Annotated[str, Option(help="The agent that answered.")] = "assistant",
     thread_id: Annotated[str | None, Option(help="The id of the thread; import:FILE by default.")] = None,
     at: Annotated[str, Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
-    output: Annotated[str, Option("-o", "--output", help="Where to write; - is standard output.")] = "-",
+    strict: Annotated[bool, Option("--strict", help="Fail where something would be left out.")] = False,
+    output: Annotated[str, Option("-o", "--output", help="A file; for several, a folder or FILE.jsonl.")] = "-",
+    json: Annotated[bool, Option("--json", help="Print a report for each document, a line each.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what -o names.")] = False,
 ) -> None:
     """Make a thread of another program's messages.
 
-    What the thread does not have is reported on standard error.
+    What the thread does not have is reported on standard error, each kind once.
     """
     if source not in _READERS:
         hint = did_you_mean(source, _READERS, f"one of {', '.join(_READERS)}")
@@ -39,8 +70,6 @@ def import_(
     time = normalize_time(at)
     if time is None:
         raise UsageError(f"--at: {at!r} is not a time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset")
-    named = thread_id or f"import:{Path(file).name}"
-    imported = _READERS[source](read_json(file), agent_id=agent, thread_id=named, at=time)
-    for loss in imported.losses:
-        say(f"left out {loss.pointer}: {loss.what}; {loss.why}", err=True)
-    write_atomically(output, json_text(imported.thread) + "\n")
+    work = ImportFrom(source, agent, thread_id, time, strict)
+    options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True)
+    each_document(files, work, options)

@@ -72,7 +72,10 @@ def _refuse_other_formats(value: Any) -> None:
     """Say what to type for messages that are not yet written for an API."""
     first = next((entry.value for entry in objects(value, "")), {})
     if isinstance(value, Mapping) and "turns" in value:
-        what, hint = "a thread of ThreadProtocol", "`tpharness history FILE --for anthropic` writes its request"
+        what, hint = (
+            "a thread of ThreadProtocol",
+            "`tpharness history FILE --for anthropic --next-user TEXT` writes its request",
+        )
     elif string(first, "kind") in ("request", "response"):
         what = "a list of Pydantic AI's messages"
         hint = "`tpharness import FILE --from pydantic-ai`, then `tpharness history`, writes a request"

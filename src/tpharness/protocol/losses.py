@@ -17,3 +17,7 @@ class Loss:
     pointer: str
     what: str
     why: str
+
+    def as_json(self) -> dict[str, str]:
+        """Shape of a loss in what `--json` prints."""
+        return {"pointer": self.pointer, "what": self.what, "why": self.why}

@@ -7,7 +7,7 @@ In: a valid thread. Out: JSON values and losses. Nothing is rendered here: `mode
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tpharness.histories.exchange.to_ui_messages import ui_messages
@@ -42,13 +42,18 @@ def model_call(
     *,
     agent_id: str | None = None,
     system_prompt: str | None = None,
+    next_user: str | None = None,
     resolve: Callable[[Mapping[str, Any]], Any] | None = None,
 ) -> ModelCall:
     """Return the messages of the next call of a model for one of `FORMS`; the options are those of `model_history`.
 
+    `next_user` is what the user says next, at the end of the messages.
     UsageError for a file that the API does not accept.
     """
     history = model_history(thread, viewing_agent=agent_id, system_prompt=system_prompt, resolve=resolve)
+    if next_user is not None:
+        prompt = {"part_kind": "user-prompt", "content": next_user}
+        history = replace(history, messages=[*history.messages, {"kind": "request", "parts": [prompt]}])
     messages, not_sent = _written(history, form)
     losses = tuple(Loss(pointer=p, what=what, why=f"{form} has no place for it") for p, what in not_sent)
     return ModelCall(messages=messages, left_out=history.left_out, not_sent=losses, pending=history.pending)

@@ -1,0 +1,96 @@
+"""One document and the result of a command on it, as they go to a worker process and back."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from tpharness.errors import InputError
+from tpharness.protocol.losses import Loss
+from tpharness.protocol.parse import parse_json, unreadable
+from tpharness.protocol.reading import fill_agents
+from tpharness.protocol.shape import find_shape_problem
+
+__all__ = ["Document", "Done", "Note", "Work", "document_json", "document_thread"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The bytes of one document; errors call it `name`, and its result in a folder has the path `place`.
+
+    It is `alone` if the command was given no other.
+    """
+
+    name: str
+    data: bytes
+    place: str = ""
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something that a person should know beside the result, such as what was left out.
+
+    Of several that say the same thing the first is printed, with the number of the others: the same by `what` and `why`
+    in one document, by `why` in a batch.
+    """
+
+    line: str
+    what: str = ""
+    why: str = ""
+
+    @classmethod
+    def of_loss(cls, loss: Loss, begin: str = "left out", *, of: str = "") -> Note:
+        """Return the note about something that the result does not have."""
+        return cls(line=f"{begin} {loss.pointer}{of}: {loss.what}; {loss.why}", what=loss.what, why=loss.why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a command has done with one document.
+
+    `outcome` is the word that the total counts. `value` is the JSON value that was made, or `raw` its bytes where they
+    matter. `lines` are for people, on standard output; `facts` are what `--json` says beside them, `report` is all that
+    it says of a document that is alone.
+    """
+
+    outcome: str
+    code: int = 0
+    value: Any = None
+    raw: bytes | None = None
+    lines: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    report: Any = None
+
+
+Work = Callable[[Document], Done]
+"""What is done with each document. It is pickled, and its `repr` says what `--resume` may go on with."""
+
+
+def document_json(document: Document) -> tuple[Any, list[Note]]:
+    """Return the JSON value of a document, and what was odd about its text. InputError if there is none."""
+    name, data = document.name, document.data
+    if data.startswith((b"data:", b"event:", b":")):
+        hint = f"`tpharness fold {shlex.quote(name)}` makes a thread of a stream"
+        raise InputError(f"{name} is a stream, not JSON", hint=hint)
+    parsed = parse_json(data, file=name)
+    if not parsed.ok:
+        raise unreadable(parsed)
+    return parsed.value, [Note(line=finding.line()) for finding in parsed.findings]
+
+
+def document_thread(document: Document) -> tuple[dict[str, Any], list[Note]]:
+    """Return the thread in a document, with what a reader fills in (R3), and notes about it.
+
+    InputError if there is no JSON value, or one that does not have a thread's shape.
+    """
+    value, notes = document_json(document)
+    thread, filled = fill_agents(value)
+    notes += [Note(line=finding.with_place(file=document.name).line(), why=finding.code) for finding in filled]
+    problem = find_shape_problem(thread)
+    if problem is not None:
+        raise InputError(f"{document.name} is not a thread: {problem}", hint="`tpharness check` reports every problem")
+    return cast("dict[str, Any]", thread), notes

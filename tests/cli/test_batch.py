@@ -1,0 +1,350 @@
+"""Commands on documents take files, folders and JSON Lines, go on after what they cannot read, and resume."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpharness.cli.check import CheckAs
+from tpharness.cli.convert import ConvertTo
+from tpharness.protocol.canonical import thread_hash
+
+AT = "2025-01-20T10:00:{:02d}Z"
+
+
+def thread(number: int) -> dict[str, Any]:
+    """Return a valid thread; its text has the number."""
+    asked = {"part_kind": "user-prompt", "content": f"This is {number}."}
+    return {
+        "version": "0.0.4",
+        "thread_id": f"t-{number}",
+        "created_at": AT.format(0),
+        "updated_at": AT.format(1),
+        "agents": {},
+        "turns": [{"turn_type": "user", "submitted_at": AT.format(1), "parts": [asked]}],
+    }
+
+
+def ui_messages(number: int) -> list[dict[str, Any]]:
+    """Return UI messages with metadata, which a thread does not have."""
+    said = {"type": "text", "text": f"This is {number}."}
+    return [{"id": "u", "role": "user", "metadata": {"n": number}, "parts": [said]}]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Return a folder with 70 threads, more than one worker is given at once, in folders of ten."""
+    folder = tmp_path / "store"
+    for number in range(70):
+        path = folder / f"{number // 10}" / f"{number:02}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(thread(number)), "utf-8")
+    return folder
+
+
+def lines(text: str) -> list[Any]:
+    """Return the values of JSON Lines."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_folder_is_converted_into_a_folder(jobs: str, store: Path, tmp_path: Path, call: Any) -> None:
+    """Each file has its name there; the total is said, and nothing else."""
+    target = tmp_path / "out"
+    called = call("convert", str(store), "--to", "2.0.0", "-o", str(target), "--jobs", jobs)
+    assert (called.code, called.out) == (0, "")
+    assert called.err.startswith("70 documents: 70 converted; ")
+    made = sorted(path.relative_to(target) for path in target.rglob("[0-9]*.json"))
+    assert made == sorted(path.relative_to(store) for path in store.rglob("*.json"))
+    assert json.loads((target / "4" / "42.json").read_bytes())["turns"][0]["parts"][0]["content"] == "This is 42."
+
+
+def test_json_lines_of_threads_are_recognised_by_their_content(tmp_path: Path, call: Any) -> None:
+    """Each line is a document, which errors call by its number; so it is on standard input."""
+    text = "\n".join(json.dumps(thread(number)) for number in range(3)) + '\n\n{"turns": 1}\n'
+    (tmp_path / "all.jsonl").write_text(text, "utf-8")
+    expected = [thread_hash(thread(number)) for number in range(3)]
+    by_file = call("hash", str(tmp_path / "all.jsonl"))
+    by_pipe = call("hash", "-", stdin=text.encode())
+    for called, name in ((by_file, str(tmp_path / "all.jsonl")), (by_pipe, "-")):
+        assert called.code == 2
+        assert [line.split("  ") for line in called.out.splitlines()] == [
+            [digest, f"{name}:{number}"] for number, digest in enumerate(expected, start=1)
+        ]
+        assert called.err.splitlines()[0].startswith(f"{name}:5 is not a thread")
+        assert called.err.splitlines()[-1].startswith("4 documents: 3 hashed, 1 unreadable; ")
+
+
+def test_lines_may_be_the_messages_of_one_conversation(tmp_path: Path, call: Any) -> None:
+    """Then the file is one document."""
+    path = tmp_path / "chat.jsonl"
+    path.write_text("\n".join(json.dumps(message) for n in range(3) for message in ui_messages(n)), "utf-8")
+    called = call("import", str(path), "--from", "ai-sdk")
+    assert called.code == 0
+    assert [turn["parts"][0]["content"] for turn in json.loads(called.out)["turns"]] == [
+        f"This is {number}." for number in range(3)
+    ]
+    assert call("import", "-", "--from", "ai-sdk", stdin=path.read_bytes()).code == 0
+
+
+def test_lines_of_server_events_are_events_still(tmp_path: Path, call: Any) -> None:
+    """Also where the name says only that they are lines."""
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"event_kind":"nothing-known"}\n{"event_kind":"agent_run_end"}\n', "utf-8")
+    assert "event" in call("check", str(path)).out
+
+
+def test_one_that_cannot_be_read_does_not_end_the_others(store: Path, tmp_path: Path, call: Any) -> None:
+    """It is named, the exit code is 2, and the total counts it; with --json it has its line."""
+    (store / "0" / "03.json").write_text('{"version": "0.0.4"', "utf-8")
+    missing = str(tmp_path / "missing.json")
+    called = call("hash", str(store), missing)
+    assert called.code == 2
+    assert len(called.out.splitlines()) == 69
+    assert "03.json" in called.err.splitlines()[0]
+    assert called.err.splitlines()[1].startswith(f"{missing}: No such file or directory")
+    assert called.err.splitlines()[-1].startswith("71 documents: 69 hashed, 2 unreadable; ")
+    reported = lines(call("hash", str(store), missing, "--json").out)
+    assert [one["outcome"] for one in reported].count("unreadable") == 2
+    assert len(reported) == 71
+
+
+def test_check_prints_what_breaks_a_rule_and_counts_the_rest(store: Path, call: Any) -> None:
+    """Of many documents an observation is printed once, with its number; --level leaves out what is weaker."""
+    for path in store.rglob("*.json"):
+        value = json.loads(path.read_bytes())
+        agent = {"agent_id": "a", "agent_name": "A", "created_at": AT.format(0)}
+        path.write_text(json.dumps({**value, "agents": {"a": agent}}), "utf-8")
+    (store / "0" / "00.json").write_text(json.dumps({**thread(0), "updated_at": AT.format(0)}), "utf-8")
+    (store / "0" / "01.json").write_text(json.dumps({**thread(1), "version": "9"}), "utf-8")
+    called = call("check", str(store))
+    assert called.code == 1
+    assert called.out.splitlines()[0].startswith("MUST thread-version-unknown at ")
+    assert "wrong" in called.out.splitlines()[-1]
+    (observed,) = [line for line in called.err.splitlines() if "agent-id-not-uuid" in line]
+    assert observed.endswith("(and 67 more like it)")
+    quiet = call("check", str(store), "--level", "must")
+    assert "MAY agent-id-not-uuid is not printed (--level) (and 67 more like it)" in quiet.err
+    alone = call("check", str(store / "1" / "11.json"), "--level", "should")
+    assert alone.out == "1 file checked, nothing wrong\n"
+    assert alone.err == "MAY agent-id-not-uuid is not printed (--level)\n"
+
+
+def test_what_is_left_out_is_said_once_a_kind(tmp_path: Path, call: Any) -> None:
+    """Not once a message of each of many files."""
+    text = "\n".join(json.dumps(ui_messages(number)) for number in range(50))
+    called = call("import", "-", "--from", "ai-sdk", "-o", str(tmp_path / "out.jsonl"), stdin=text.encode())
+    assert called.code == 0
+    assert len(called.err.splitlines()) == 2
+    first = "-:1: left out /0/metadata: metadata; it is the application's (and 49 more like it)"
+    assert called.err.splitlines()[0] == first
+
+
+def test_strict_imports_only_what_is_whole(tmp_path: Path, call: Any) -> None:
+    """What would lose something is not written, and the exit code is 1."""
+    whole = [{key: value for key, value in message.items() if key != "metadata"} for message in ui_messages(1)]
+    text = json.dumps(whole) + "\n" + json.dumps(ui_messages(2))
+    target = tmp_path / "out"
+    called = call("import", "-", "--from", "ai-sdk", "--strict", "-o", str(target), stdin=text.encode())
+    assert called.code == 1
+    assert [path.name for path in target.rglob("[0-9]*.json")] == ["1.json"]
+    assert "1 imported, 1 incomplete" in called.err
+    alone = call("import", "-", "--from", "ai-sdk", "--strict", stdin=json.dumps(ui_messages(2)).encode())
+    assert (alone.code, alone.out) == (1, "")
+    assert "not imported, since --strict allows nothing to be left out" in alone.err
+
+
+@pytest.mark.parametrize("output", ["out", "out.jsonl"], ids=["folder", "lines"])
+@pytest.mark.parametrize("command", [("convert", "--to", "2.0.0"), ("check",)], ids=["makes", "judges"])
+def test_what_was_interrupted_is_resumed(
+    command: tuple[str, ...], output: str, store: Path, tmp_path: Path, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is done and unchanged is skipped; in the end the results are those of a run that was not interrupted."""
+    target, other = tmp_path / output, tmp_path / f"whole-{output}"
+    work = ConvertTo if command[0] == "convert" else CheckAs
+    real = work.__call__
+    done: list[str] = []
+
+    def interrupted(self: Any, document: Any) -> Any:
+        if len(done) == 40:
+            raise KeyboardInterrupt
+        done.append(document.name)
+        return real(self, document)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "__call__", interrupted)
+        assert call(*command, str(store), "-o", str(target)).code == 130
+    refused = call(*command, str(store), "-o", str(target))
+    assert refused.code == 2
+    assert "--resume goes on" in refused.err
+
+    (store / "0" / "07.json").write_text(json.dumps(thread(1007)), "utf-8")
+    done.clear()
+
+    def counted(self: Any, document: Any) -> Any:
+        done.append(Path(document.name).name)
+        return real(self, document)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "__call__", counted)
+        resumed = call(*command, str(store), "-o", str(target), "--resume")
+    assert resumed.code == 0
+    assert sorted(done) == ["07.json", *(f"{number:02}.json" for number in range(32, 70))]  # whole batches of 32 count
+    assert "31 of them as before" in resumed.out + resumed.err
+    assert call(*command, str(store), "-o", str(other)).code == 0
+    if target.is_dir():
+        made = {p.relative_to(target): p.read_bytes() for p in target.rglob("[0-9]*.json")}
+        assert made == {p.relative_to(other): p.read_bytes() for p in other.rglob("[0-9]*.json")}
+        assert len(made) == 70
+    else:
+        assert sorted(target.read_bytes().splitlines()) == sorted(other.read_bytes().splitlines())
+        assert sorted(p.name for p in tmp_path.glob(".out*")) == [".out.jsonl.done"]
+
+
+def test_what_a_killed_process_has_half_written_is_done_again(store: Path, tmp_path: Path, call: Any) -> None:
+    """A result without its line in the record, half a result, and half a line of the record."""
+    target = tmp_path / "out.jsonl"
+    assert call("hash", str(store), "-o", str(target)).code == 0
+    whole = target.read_bytes()
+    record = tmp_path / ".out.jsonl.done"
+    kept = record.read_bytes().splitlines(keepends=True)[:51]
+    record.write_bytes(b"".join(kept)[:-20])
+    position = json.loads(kept[-2])["end"]
+    target.write_bytes(whole[: position + 30])
+    assert call("hash", str(store), "-o", str(target), "--resume").code == 0
+    assert target.read_bytes() == whole
+
+
+def test_only_the_same_command_goes_on(store: Path, tmp_path: Path, call: Any) -> None:
+    """Other options make other results; a folder with other files is not ours."""
+    target = str(tmp_path / "out")
+    assert call("convert", str(store), "--to", "2.0.0", "-o", target, "--resume").code == 0
+    other = call("convert", str(store), "--to", "0.0.3", "-o", target, "--resume")
+    assert other.code == 2
+    assert "is of another command or other options" in other.err
+    assert call("convert", str(store), "--to", "0.0.3", "-o", target, "--force").code == 0
+    foreign = call("convert", str(store), "--to", "0.0.3", "-o", str(tmp_path), "--resume")
+    assert foreign.code == 2
+    assert "inside of" not in foreign.err
+    assert "does not say what is done" in foreign.err
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (["-o", "store/out"], "is inside of store, which is read"),
+        (["-o", "taken.json"], "taken.json is a file"),
+        (["-o", "taken.jsonl"], "taken.jsonl exists"),
+        (["-o", "nowhere/out"], "cannot make the folder nowhere/out"),
+        (["-o", "new.jsonl", "--resume", "--force"], "--resume goes on, --force starts anew"),
+        (["--resume"], "--resume needs a folder or a file of results"),
+        (["empty"], "empty has no file that ends with .json, .jsonl, .ndjson"),
+    ],
+)
+def test_nothing_is_overwritten_by_accident(
+    args: list[str], part: str, store: Path, tmp_path: Path, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 2, what is in the way, and what to do; nothing is changed."""
+    monkeypatch.chdir(store.parent)
+    for name in ("taken.json", "taken.jsonl"):
+        (tmp_path / name).write_text("mine", "utf-8")
+    (tmp_path / "empty").mkdir()
+    called = call("convert", "store", "--to", "2.0.0", *args)
+    assert called.code == 2
+    assert part in called.err
+    assert {(tmp_path / name).read_text("utf-8") for name in ("taken.json", "taken.jsonl")} == {"mine"}
+
+
+def test_the_file_of_one_document_is_replaced_with_force_only(store: Path, tmp_path: Path, call: Any) -> None:
+    """It may be the only copy of something."""
+    target = tmp_path / "out.json"
+    target.write_text("mine", "utf-8")
+    command = ["convert", str(store / "0" / "00.json"), "--to", "2.0.0", "-o", str(target)]
+    called = call(*command)
+    assert (called.code, target.read_text("utf-8")) == (2, "mine")
+    assert "--force replaces it" in called.err
+    assert call(*command, "--force").code == 0
+    assert json.loads(target.read_bytes())["version"] == "2.0.0"
+
+
+def test_results_stay_in_their_folder(store: Path, tmp_path: Path, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where names lead up and a link leads out."""
+    (store / "inside").mkdir()
+    monkeypatch.chdir(store / "inside")
+    (store / "inside" / "linked.json").symlink_to(store / "0" / "00.json")
+    target = tmp_path / "out"
+    assert call("convert", "../1/10.json", "linked.json", "--to", "2.0.0", "-o", str(target)).code == 0
+    made = sorted(str(path.relative_to(target)) for path in target.rglob("[a-z0-9]*.json"))
+    assert made == ["1/10.json", "inside/linked.json"]
+
+
+def test_folders_are_compared_by_name(store: Path, tmp_path: Path, call: Any) -> None:
+    """What is missing in one of them is said, and what differs is shown."""
+    other = tmp_path / "other"
+    shutil.copytree(store, other)
+    (other / "0" / "00.json").unlink()
+    (other / "0" / "01.json").write_text(json.dumps(thread(999)), "utf-8")
+    called = call("diff", str(store), str(other))
+    assert called.code == 2
+    assert called.out.splitlines()[0] == "0/01.json"
+    assert called.out.splitlines()[-1] == "70 names: 1 different, 68 equal, 1 unreadable"
+    assert "0/00.json" in called.err
+    assert call("diff", str(store), str(store)).code == 0
+    assert call("diff", str(store), str(store / "0" / "00.json")).code == 2
+    outcomes = [one["outcome"] for one in lines(call("diff", str(store), str(other), "--json").out)]
+    assert [outcomes.count(word) for word in ("different", "equal", "unreadable")] == [1, 68, 1]
+
+
+def test_a_history_goes_on_with_what_the_user_says_next(store: Path, call: Any) -> None:
+    """So that a thread that ends with an answer is one that `accept` takes."""
+    made = call("history", str(store / "0" / "00.json"), "--for", "anthropic", "--next-user", "And now?")
+    assert json.loads(made.out)["messages"][-1]["content"][-1]["text"] == "And now?"
+    ui = call("history", str(store / "0" / "00.json"), "--for", "ai-sdk", "--next-user", "And now?")
+    assert json.loads(ui.out)[-1]["parts"][-1]["text"] == "And now?"
+
+
+MEMORY = """
+import re, sys
+from pathlib import Path
+from tpharness.cli import main
+sys.argv = ["tpharness", "hash", "-", "-o", sys.argv[1]]
+try:
+    main()
+except SystemExit as ended:
+    assert ended.code == 0
+print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is in /proc there")
+def test_memory_does_not_grow_with_the_documents(tmp_path: Path) -> None:
+    """A store that is ten times as large takes about as much."""
+
+    def used(write: Callable[[int], bytes], number: int) -> int:
+        lines = b"".join(write(n) for n in range(number))
+        target = tmp_path / f"{number}.jsonl"
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(target)],
+            input=lines,
+            capture_output=True,
+            check=True,
+            env=os.environ,
+            timeout=300,
+        )
+        return int(done.stdout.split()[-1])
+
+    def long(number: int) -> bytes:
+        value = thread(number)
+        value["turns"][0]["parts"][0]["content"] = "x" * 20_000
+        return json.dumps(value).encode() + b"\n"
+
+    small, large = used(long, 200), used(long, 2000)  # 4 MB, 40 MB
+    assert large < small + 8_000
