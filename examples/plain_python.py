@@ -739,8 +739,9 @@ class Run:
         yield from self.send_input(call)
 
     def on_tool_progress(self, event: Json) -> Iterator[Json]:
-        call = event["tool_call_id"]
-        yield {"type": "tool-output-available", "toolCallId": call, "output": event["content"], "preliminary": True}
+        call, output = event["tool_call_id"], event["content"]
+        if call in self.thread.calls:  # R36: of a call that nobody has made there is nothing to tell
+            yield {"type": "tool-output-available", "toolCallId": call, "output": output, "preliminary": True}
 
     def on_function_tool_result(self, event: Json) -> Iterator[Json]:
         part = {k: v for k, v in (event.get("part") or event["result"]).items() if v is not None or k == "content"}

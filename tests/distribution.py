@@ -8,8 +8,8 @@ to start, and easier to debug; `-n 2` or `-n auto` on the command line has them 
 A real framework, or a server in another language, takes up to a minute for all scenarios; a table of all histories, or
 what a thousand defects do, takes as long. Such a test has the marker `sampled` and takes a tenth of what it is about:
 `chosen_scenarios` gives live targets another tenth each, so that ten together are the suite, and `sample` gives any
-other test one that depends on its name. With --whole each takes everything, as a job of CI has it, and the closing
-lines say which it was.
+other test one that depends on its name. With --whole each takes everything, as CI has it, and the closing lines say
+which it was. A test that takes as long and plays everything at each run has the marker `long`. Both are started first.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
-    config.addinivalue_line("markers", "sampled: takes a tenth of what it plays, all of it with --whole")
+    """Declare the markers."""
+    config.addinivalue_line("markers", "sampled: takes a tenth of what it plays, all of it with --whole; starts first")
+    config.addinivalue_line("markers", "long: takes many seconds, and is started first")
 
 
 def _is_whole(request: pytest.FixtureRequest) -> bool:
@@ -112,11 +113,15 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Have each worker begin with its share of the long tests: one that begins last is what all others wait for."""
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    long = [item for item in items if item.get_closest_marker(_SAMPLED)]
-    short = [item for item in items if not item.get_closest_marker(_SAMPLED)]
+    long = [item for item in items if _is_long(item)]
+    short = [item for item in items if not _is_long(item)]
     share = -(-len(short) // workers)  # pytest-xdist deals out a list in parts of the same length, as they come
     items[:] = [
         item
         for number in range(workers)
         for item in (*long[number::workers], *short[number * share : (number + 1) * share])
     ]
+
+
+def _is_long(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("long", _SAMPLED))

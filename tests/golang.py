@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib.util
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from tpharness.errors import TargetError
 from tpharness.file_lock import hold_lock
+from tpharness.targets.node_packages import cache_folder
 
 __all__ = ["build", "find_go", "find_gofmt"]
 
@@ -36,13 +38,28 @@ def find_gofmt() -> Path:
 
 
 def build(source: Path, program: Path) -> None:
-    """Compile one file. The first build compiles the standard library, too: others wait for it and use its cache."""
-    with hold_lock(Path(tempfile.gettempdir()) / f"tpharness-go-{os.getuid()}.lock", seconds=300):
-        done = subprocess.run(
-            [find_go(), "build", "-o", program, source],
-            env={**os.environ, **_OFFLINE},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stderr
+    """Compile one file, unless the cache has what the same Go made of the same text: a cold build takes 20 seconds.
+
+    The first build compiles the standard library, too: others wait for it and use its cache.
+    """
+    digest = hashlib.sha256("\0".join((str(find_go()), _version(), source.read_text("utf-8"))).encode()).hexdigest()
+    kept = cache_folder() / "go" / digest[:16]
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with hold_lock(kept.parent / "build.lock", seconds=300):
+        if not kept.is_file():
+            made = kept.with_suffix(".new")
+            done = subprocess.run(
+                [find_go(), "build", "-o", made, source],
+                env={**os.environ, **_OFFLINE},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+            made.replace(kept)
+    shutil.copy2(kept, program)
+
+
+@functools.cache
+def _version() -> str:
+    return subprocess.run([find_go(), "version"], capture_output=True, text=True, check=True).stdout

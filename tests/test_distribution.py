@@ -15,8 +15,11 @@ import pytest
 def test_short(number): pass
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("number", range(3))
-def test_long(number): pass
+@pytest.mark.parametrize("number", range(2))
+def test_sampled(number): pass
+
+@pytest.mark.long
+def test_long(): pass
 """
 CHOOSING = """
 import pytest
@@ -82,7 +85,7 @@ def test_all_of_it_is_shared_and_each_share_begins_with_long_tests(project: pyte
     first, second = (Path(f"{collected}gw{number}").read_text("utf-8").split() for number in (0, 1))
     assert first == second
     kinds = [name.partition("[")[0].removeprefix("test_") for name in first]
-    assert kinds == ["long", "long", "short", "short", "short", "long", "short", "short", "short"]
+    assert kinds == ["sampled", "long", "short", "short", "short", "sampled", "short", "short", "short"]
 
 
 def chosen(project: pytest.Pytester, *options: str, folders: tuple[str, ...] = ()) -> list[set[str]]:

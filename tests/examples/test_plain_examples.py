@@ -1,6 +1,6 @@
-"""The examples in plain Python and plain Node: certified on the whole suite, and asked what they declare.
+"""The examples in plain Python and plain Node, asked what they declare. Node is needed for the second one.
 
-Node is needed for the second one.
+That they pass the suite is in test_plain_suite.py.
 """
 
 from __future__ import annotations
@@ -20,16 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.distribution import ChosenScenarios, Sample
 from tests.patience import SLOW
 
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.generate.kinds import FuzzKind
-from tpharness.faults import FAULTS
-from tpharness.run import RunOptions, run_suite
 from tpharness.run.session import Session
 from tpharness.targets.nodejs import find_node
-from tpharness.verdict import Outcome, ResultReady, RunFinished
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 START = "2025-01-20T10:00:00Z"
@@ -41,17 +37,6 @@ TEXT: list[dict[str, Any]] = [
     {"event_kind": "model_response_end", "finish_reason": "stop", "at": AT},
 ]
 RESULT: dict[str, Any] = {"event_kind": "agent_run_result", "at": AT}
-
-
-def verdict(server: str = "reference", client: str = "reference", **more: Any) -> RunFinished:
-    """Play built-in scenarios, all of them unless `ids` says which; return how the run ended."""
-    *events, finished = run_suite(RunOptions(server=server, client=client, patience=SLOW, **more))
-    assert isinstance(finished, RunFinished)
-    results = [event.result for event in events if isinstance(event, ResultReady)]
-    assert [
-        f"{result.id}: {result.reason} {result.failing_codes}" for result in results if not result.outcome.green
-    ] == []
-    return finished
 
 
 def run_request(events: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -109,15 +94,6 @@ def ask(address: str, method: str, path: str, body: Any = None) -> tuple[int, An
     return answer.response.status, json.loads(text) if text else None
 
 
-@pytest.mark.sampled
-def test_it_passes_the_suite_over_stdio(command: tuple[str, ...], chosen_scenarios: ChosenScenarios) -> None:
-    """An independent implementation and the reference agree on both sides: each is held to the reference's thread."""
-    spec = f"stdio:{shlex.join([*command, '--stdio'])}"
-    finished = verdict(server=spec, client=spec, ids=chosen_scenarios(7))
-    assert finished.passed, finished.counts
-    assert set(finished.counts) <= {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE}
-
-
 def test_it_agrees_with_the_reference_on_generated_programs(command: tuple[str, ...], tmp_path: Path) -> None:
     """What no scenario says: agents that hand over, failures and the provider's calls in odd orders, cut anywhere."""
     spec = f"stdio:{shlex.join([*command, '--stdio'])}"
@@ -125,25 +101,6 @@ def test_it_agrees_with_the_reference_on_generated_programs(command: tuple[str, 
         options = CampaignOptions(db=tmp_path, kinds=(FuzzKind.PROGRAMS,), cases=120, seed=5, shrink_seconds=0.0)
         state = Campaign(session, options).run()
     assert state.failures == {}
-
-
-@pytest.mark.sampled
-def test_it_passes_the_suite_over_http(
-    command: tuple[str, ...], address: str, chosen_scenarios: ChosenScenarios
-) -> None:
-    """Both sides of every case, with interruptions that happen for real: a tenth with long ones for one of the two."""
-    ids = chosen_scenarios(8 if command[0] == sys.executable else 6)
-    finished = verdict(server=f"http://{address}", client=f"http://{address}", ids=ids)
-    assert finished.passed, finished.counts
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("role", ["server", "client"])
-def test_it_stands_faults_on_the_wire(role: str, address: str, sample: Sample[str]) -> None:
-    """Those that lose something and those that do not, on scenarios with one run and with several."""
-    ids = ("basics", "cycles/three-steps", "documents/2-0-0-example-thread", "threads/same-*", "threads/handoff-*")
-    finished = verdict(**{role: f"http://{address}"}, ids=ids, faults=sample(tuple(FAULTS)))
-    assert finished.passed, finished.counts
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

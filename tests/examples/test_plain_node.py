@@ -1,6 +1,6 @@
 """What the example in plain Node stands beyond the suite: requests that are wrong, runtimes that differ, its own end.
 
-That it passes the suite, over both transports and with faults, is in test_plain_examples.py, for both examples.
+That it passes the suite, over both transports and with faults, is in test_plain_suite.py, for all examples.
 """
 
 from __future__ import annotations
