@@ -48,6 +48,9 @@ def main() -> int:
     for name in ("clauses", "findings", "app-clauses", "profiles", "schema-places"):
         file = TOP / "conformance" / f"{name}.yaml"
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
+    for name, stem in (("ag-ui-statements", "ag-ui-1.0"), ("ag-ui-streams", "ag-ui-streams")):
+        file = TOP / "conformance" / "statements" / f"{stem}.yaml"
+        check(name, yaml.safe_load(file.read_text("utf-8")), file)
     for file in sorted((TOP / "conformance" / "requirements").glob("*.yaml")):
         check("requirements", yaml.safe_load(file.read_text("utf-8")), file)
     file = TOP / "conformance" / "violations.json"

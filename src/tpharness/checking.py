@@ -17,13 +17,14 @@ from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 from tpharness.scenario import load_scenario
 from tpharness.server_events import Recorder, RunState
+from tpharness.wires.ag_ui.judge import is_ag_ui, judge_input, judge_stream
 from tpharness.wires.sse.parser import SseParser
 from tpharness.wires.vsp import chunks
 from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.encode import encode_stream
 from tpharness.wires.vsp.majors import check_chunk
 
-__all__ = ["check", "check_data", "check_json", "check_scenario"]
+__all__ = ["check", "check_data", "check_json", "check_scenario", "input_beside"]
 
 UNFINISHED = Kind("stream-unfinished")
 
@@ -37,7 +38,8 @@ def check(
 
     A mapping is a thread, read as a reader has to (R3). `bytes` are a stream, a list is its chunks, or server events. A
     `Path` is a thread (`.json`), a scenario (`.yaml`), a stream (`.sse`) or server events (`.jsonl`). Streams are
-    held to the order of chunks, and with `major`, 5 to 7, to what that major of the AI SDK takes.
+    held to the order of chunks, and with `major`, 5 to 7, to what that major of the AI SDK takes. A stream of AG-UI is
+    known by its content and held to the rules of AG-UI; `NAME.input.json` beside a `Path` is the input that it answers.
 
     InputError for a file that cannot be read, UsageError for a value of another type or an unknown major.
     """
@@ -48,7 +50,8 @@ def check(
     if isinstance(document, Path):
         if document.suffix in (".yaml", ".yml"):
             return check_scenario(document)
-        return check_data(read_file(document), str(document), major=major)
+        data = read_file(document)
+        return check_data(data, str(document), major=major, posted=input_beside(document, data))
     if isinstance(document, bytes | bytearray | memoryview):
         return check_stream(bytes(document), major=major)
     _require_list(document)
@@ -64,13 +67,30 @@ def _require_list(document: object) -> None:
         raise UsageError(f"a document is not checked as {type(document).__name__}", hint=hint)
 
 
-def check_data(data: bytes, file: str, *, major: int | None = None) -> list[Finding]:
-    """Return what is wrong with the bytes of a file: a stream, events or a thread, as `sort_of` says."""
+_INPUT = ".input.json"
+
+
+def input_beside(file: Path, data: bytes) -> bytes | None:
+    """Return the input that lies beside a stream of AG-UI, as `NAME.input.json` beside `NAME.sse`."""
+    beside = file.with_suffix(_INPUT)
+    if file.suffix != ".sse" or not beside.is_file() or not is_ag_ui(data):
+        return None
+    posted = read_file(beside)
+    return None if posted.strip() == b"null" else posted  # a turn for which nothing was posted
+
+
+def check_data(data: bytes, file: str, *, major: int | None = None, posted: bytes | None = None) -> list[Finding]:
+    """Return what is wrong with the bytes of a file: a stream, events or a thread, as `sort_of` says.
+
+    `NAME.input.json` beside `NAME.sse` is what was posted to a server of AG-UI, and `posted` what a stream answers.
+    """
     match sort_of(file, data):
         case "stream":
-            return check_stream(data, file, major=major)
+            return check_stream(data, file, major=major, posted=posted)
         case "events":
             return _check_event_lines(data, file)
+    if file.endswith(_INPUT) and Path(f"{file.removesuffix(_INPUT)}.sse").is_file():
+        return [finding.with_place(file=file) for finding in judge_input(data)]
     return check_json(data, file)
 
 
@@ -116,8 +136,12 @@ def check_scenario(path: Path) -> list[Finding]:
     return []
 
 
-def check_stream(data: bytes, file: str | None = None, *, major: int | None = None) -> list[Finding]:
+def check_stream(
+    data: bytes, file: str | None = None, *, major: int | None = None, posted: bytes | None = None
+) -> list[Finding]:
     """Return what is wrong with the bytes of a whole stream."""
+    if is_ag_ui(data):
+        return [finding.with_place(file=file) for finding in judge_stream(data, posted).findings]
     assembler = Assembler()
     assembler.begin(NO_TIME)
     found = []

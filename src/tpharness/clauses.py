@@ -1,6 +1,6 @@
 """Typed view of the clauses, the rulings, and what was seen to violate the clauses and was found.
 
-In: `conformance/clauses.yaml`, `app-clauses.yaml`, `rulings.md` and `violations.json`.
+In: `conformance/clauses.yaml`, `app-clauses.yaml`, `statements/*.yaml`, `rulings.md` and `violations.json`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ __all__ = [
     "Clause",
     "Ruling",
     "Violation",
+    "WireRule",
     "clause_texts",
     "load_app_clauses",
     "load_clauses",
     "load_rulings",
     "load_violations",
+    "load_wire_rules",
 ]
 
 _HEADING = re.compile(r"^## (R\d+) — (.+)$", re.MULTILINE)
@@ -57,6 +59,25 @@ class AppClause:
     text: str
     reason: str
     remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireRule:
+    """One rule of another protocol: whom it binds, how strong it is, where it stands, by what it is judged.
+
+    `judged` is `wire` (the stream alone), `input` (the stream and the input that it answers) or `nowhere`, and `why`
+    then says why not. `findings` name its violations; `violated_by` are streams in which they are found.
+    """
+
+    id: str
+    binds: str
+    level: str
+    text: str
+    pages: tuple[str, ...]
+    judged: str
+    findings: tuple[str, ...] = ()
+    violated_by: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +132,14 @@ def load_app_clauses() -> Mapping[str, AppClause]:
 
 
 @cache
+def load_wire_rules() -> Mapping[str, WireRule]:
+    """Return every rule of AG-UI by id, in the order of the file."""
+    raw = load_suite_yaml(conformance_dir() / "statements" / "ag-ui-1.0.yaml")
+    lists = ("pages", "findings", "violated_by")
+    return {item["id"]: WireRule(**{**item, **{name: tuple(item.get(name, ())) for name in lists}}) for item in raw}
+
+
+@cache
 def load_violations() -> Mapping[str, tuple[Violation, ...]]:
     """Return what violates each clause and is found, by the clause's id; clauses that nothing violates are missing."""
     found: dict[str, list[Violation]] = {}
@@ -122,9 +151,9 @@ def load_violations() -> Mapping[str, tuple[Violation, ...]]:
 
 
 def clause_texts() -> Mapping[str, str]:
-    """Return the texts of all clauses, those about applications too, by id."""
-    texts = {clause.id: clause.text for clause in load_clauses().values()}
-    return texts | {clause.id: clause.text for clause in load_app_clauses().values()}
+    """Return the texts of all clauses, those about applications and the rules of AG-UI too, by id."""
+    sources = (load_clauses(), load_app_clauses(), load_wire_rules())
+    return {one.id: one.text for source in sources for one in source.values()}
 
 
 @cache

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from tpharness.checking import check_data, check_json, check_scenario
+from tpharness.checking import check_data, check_json, check_scenario, input_beside
 from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import Document, Done, Note
+from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.options import Argument, Option
+from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
 from tpharness.printable import counted
 
@@ -26,6 +28,7 @@ class CheckAs:
 
     major: int | None
     level: Level
+    posted: bytes | None = None
 
     def __call__(self, document: Document) -> Done:
         found = self._findings(document)
@@ -49,7 +52,8 @@ class CheckAs:
             return check_scenario(Path(name))
         if Path(name).suffix in (".jsonl", ".ndjson") and data.startswith(b"["):  # the lines of a conversation
             return check_json(data, name)
-        return check_data(data, name, major=self.major)
+        posted = self.posted if self.posted is not None else input_beside(Path(name), data)
+        return check_data(data, name, major=self.major, posted=posted)
 
 
 def _note(finding: Finding) -> Note:
@@ -89,6 +93,9 @@ def check(
     ],
     json: Annotated[bool, Option("--json", help="Print JSON, of several documents a line each.")] = False,
     major: Annotated[int | None, Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
+    input: Annotated[  # noqa: A002  # the name of the option
+        str | None, Option(help="The RunAgentInput that a stream of AG-UI answers; else NAME.input.json beside it.")
+    ] = None,
     level: Annotated[Level, Option(help="The weakest findings that are printed.")] = Level.MAY,
     output: Annotated[str, Option("-o", "--output", help="FILE.jsonl or a folder, instead of printing.")] = "-",
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
@@ -98,8 +105,13 @@ def check(
     """Check threads, scenarios and streams without playing them.
 
     Threads are checked against schema and rules, scenarios against their language, streams against the order of chunks.
+    A stream of AG-UI is known by its content, and held to the rules of AG-UI 1.0 (`tpharness docs AG_UI`).
     """
+    check_stdin_once([*files, *([input] if input else [])])
+    if input is not None and (len(files) > 1 or Path(files[0]).is_dir()):
+        raise UsageError("--input is the input of one stream", hint="check the streams one after the other")
+    posted = read_bytes(input) if input is not None else None
     options = BatchOptions(
         output=output, as_json=json, jobs=jobs, resume=resume, force=force, verdict=_verdict, endings=_ENDINGS
     )
-    each_document(files, CheckAs(major, level), options)
+    each_document(files, CheckAs(major, level, posted), options)

@@ -13,7 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from tpharness.clauses import clause_texts, load_app_clauses, load_clauses, load_rulings, load_violations
+from tpharness.clauses import (
+    clause_texts,
+    load_app_clauses,
+    load_clauses,
+    load_rulings,
+    load_violations,
+    load_wire_rules,
+)
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.findings import load_kinds
@@ -93,6 +100,21 @@ def _explained_app_clause(name: str, _: tuple[Path, ...]) -> bool:
     say(f"{about.id} ({about.level}, applications)", f"  {about.text}", f"  why: {about.reason}")
     say(f"  to do: {about.remedy}", f"  judged by the check {about.check} of tpharness app")
     _print_violations(name)
+    return True
+
+
+def _explained_wire_rule(name: str, _: tuple[Path, ...]) -> bool:
+    rule = load_wire_rules().get(name)
+    if rule is None:
+        return False
+    bound = "" if rule.binds == "none" else f", binds {'both sides' if rule.binds == 'both' else f'the {rule.binds}'}"
+    say(f"{rule.id} (rule of AG-UI 1.0, {rule.level}{bound})", f"  {rule.text}")
+    say(f"  from docs.ag-ui.com/spec/1.0/{', /'.join(rule.pages)}")
+    if rule.judged == "nowhere":
+        say(f"  not judged: {rule.why}")
+    else:
+        by = "the stream alone" if rule.judged == "wire" else "the stream and the input that it answers"
+        say(f"  judged by {by}; found as {', '.join(rule.findings)}")
     return True
 
 
@@ -180,7 +202,7 @@ _NUMBERED_ID = re.compile(r"[A-Z]\d+\Z")
 _NUMBERED: tuple[_Explained, ...] = (_explained_ruling, _explained_rule)
 """Kinds whose ids are a letter and a number. A ruling and a rule may share one, such as `R3`: both are explained."""
 
-_TEXTS: tuple[_Explained, ...] = (_explained_clause, _explained_app_clause, _explained_finding)
+_TEXTS: tuple[_Explained, ...] = (_explained_clause, _explained_app_clause, _explained_wire_rule, _explained_finding)
 """Kinds that are read from data files, the cheapest first. Their names do not belong to any other kind."""
 
 _OTHERS: tuple[_Explained, ...] = (
@@ -222,7 +244,8 @@ def explained_names() -> list[str]:
     from tpharness.model_apis.rules import RULES  # noqa: PLC0415
     from tpharness.verdict import Outcome  # noqa: PLC0415
 
-    texts = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *(rule.id for rule in RULES)]
+    clauses = [*load_clauses(), *load_app_clauses(), *load_wire_rules()]
+    texts = [*clauses, *load_rulings(), *load_kinds(), *(rule.id for rule in RULES)]
     checks = [one.name for one in CHECKS] + [one.check for one in load_app_clauses().values()]
     return list(dict.fromkeys([*texts, *load_profiles(), *FAULTS, *checks, *(one.value for one in Outcome)]))
 
