@@ -14,8 +14,9 @@ from benchmarks.table import at_least, median_seconds, report, shown
 from pydantic_ai.messages import PartDeltaEvent, PartEndEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.ui.vercel_ai import VercelAIEventStream
 
-from tpharness.server_events import Encoder, Recorder
+from tpharness.server_events import Recorder
 from tpharness.wires.vsp.encode import encode_sse
+from tpharness.wires.vsp.server import Encoder
 
 AT = "2026-01-01T00:00:00Z"
 DELTAS = 20_000

@@ -17,13 +17,13 @@ from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import newest_version
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.server_events import Recorder
-from tpharness.server_events.encoder import Encoder
 from tpharness.server_events.guide import GuideReader
 from tpharness.wires.sse.parser import MAX_LINE, SseParser
 from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.chunks import decode_chunk
 from tpharness.wires.vsp.encode import encode_sse, encode_stream, to_wire
 from tpharness.wires.vsp.records import Done, Malformed
+from tpharness.wires.vsp.server import Encoder
 
 __all__ = ["run_chunk", "run_encoding", "run_fold", "run_stream"]
 

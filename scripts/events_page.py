@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tpharness import fold
-from tpharness.server_events import Encoder, Recorder
+from tpharness.server_events import Recorder
 from tpharness.suite_yaml import load_suite_yaml
 from tpharness.wires.vsp.encode import to_wire
+from tpharness.wires.vsp.server import Encoder
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "EVENTS.md"

@@ -9,56 +9,87 @@ from pathlib import Path
 
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
 
-LAYERS = {
-    "errors": 1,
-    "finding_log": 1,
-    "facts": 0,
-    "imports": 0,
-    "findings": 0,
-    "extras": 2,
-    "file_lock": 2,
-    "profiles": 2,
-    "output": 2,
-    "project_file": 2,
-    "scenario_files": 2,
-    "printable": 0,
-    "readings": 0,
-    "waiting": 0,
-    "resources": -1,
-    "suite_yaml": -1,
-    "rooms": 8,
-    "clauses": 1,
-    "journal": 1,
-    "protocol": 2,
-    "model_apis": 3,
-    "trace": 3,
-    "wires": 3,
-    "server_events": 4,
-    "dialects": 4,
-    "faults": 4,
-    "scenario": 5,
-    "folding": 5,
-    "checking": 6,
-    "verdict": 6,
-    "checks": 7,
-    "assertions": 8,
-    "targets": 8,
-    "run": 9,
-    "reference_app": 9,
-    "peers": 10,
-    "picture": 10,
-    "certificate": 10,
-    "report": 11,
-    "histories": 11,
-    "site": 11,
-    "explore": 11,
-    "apps": 11,
-    "testing": 12,
-    "cli": 13,
-    "pytest_plugin": 13,
-    "__main__": 14,
-    "__init__": 14,
-}
+FLOORS = (
+    (
+        "resources",
+        "suite_yaml",
+    ),
+    (
+        "facts",
+        "findings",
+        "imports",
+        "printable",
+        "readings",
+        "waiting",
+    ),
+    (
+        "clauses",
+        "errors",
+        "finding_log",
+        "journal",
+    ),
+    (
+        "extras",
+        "file_lock",
+        "output",
+        "profiles",
+        "project_file",
+        "protocol",
+        "scenario_files",
+    ),
+    (
+        "model_apis",
+        "server_events",
+        "trace",
+    ),
+    (
+        "dialects",
+        "wires",
+    ),
+    ("faults",),
+    (
+        "folding",
+        "scenario",
+    ),
+    (
+        "checking",
+        "verdict",
+    ),
+    ("checks",),
+    (
+        "assertions",
+        "rooms",
+        "targets",
+    ),
+    (
+        "reference_app",
+        "run",
+    ),
+    (
+        "certificate",
+        "peers",
+        "picture",
+    ),
+    (
+        "apps",
+        "explore",
+        "histories",
+        "report",
+        "site",
+    ),
+    ("testing",),
+    (
+        "cli",
+        "pytest_plugin",
+    ),
+    (
+        "__init__",
+        "__main__",
+    ),
+)
+"""Packages and modules, from the ground up."""
+
+LAYERS = {name: floor for floor, names in enumerate(FLOORS, start=-1) for name in names}
 
 # The command line and the plugin are loaded by every `tpharness` and every pytest: they import what a command needs
 # when it needs it. Nobody else may import inside a function, which is how cycles are hidden.

@@ -7,28 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tpharness.errors import ScenarioError, UsageError
-from tpharness.finding_log import keep_first
-from tpharness.findings import Finding, Kind, Place
-from tpharness.folding import NO_EVENTS, NO_TIME, event_lines, is_of_server, read_file, record_events, sort_of
+from tpharness.findings import Finding, Place
+from tpharness.folding import NO_TIME, event_lines, is_of_server, read_file, record_events, sort_of
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 from tpharness.scenario import load_scenario
 from tpharness.server_events import Recorder, RunState
-from tpharness.wires.ag_ui.judge import is_ag_ui, judge_input, judge_stream
-from tpharness.wires.sse.parser import SseParser
-from tpharness.wires.vsp import chunks
-from tpharness.wires.vsp.assembler import Assembler
-from tpharness.wires.vsp.encode import encode_stream
-from tpharness.wires.vsp.majors import check_chunk
+from tpharness.wires import registry
+from tpharness.wires.contract import NO_EVENTS, UNFINISHED
+from tpharness.wires.registry import default_wire
 
 __all__ = ["check", "check_data", "check_json", "check_scenario", "input_beside"]
-
-UNFINISHED = Kind("stream-unfinished")
-
-_MAJORS: dict[int, Literal[5, 6, 7]] = {5: 5, 6: 6, 7: 7}
 
 
 def check(
@@ -43,8 +35,10 @@ def check(
 
     InputError for a file that cannot be read, UsageError for a value of another type or an unknown major.
     """
-    if major is not None and major not in _MAJORS:
-        raise UsageError(f"there are no rules for major {major!r} of the AI SDK", hint="give 5, 6 or 7")
+    known = default_wire().majors
+    if major is not None and major not in known:
+        hint = f"give {', '.join(map(str, known[:-1]))} or {known[-1]}"
+        raise UsageError(f"there are no rules for major {major!r} of the AI SDK", hint=hint)
     if isinstance(document, Mapping):
         return check_as_read(dict(document), observations=True)
     if isinstance(document, Path):
@@ -57,7 +51,8 @@ def check(
     _require_list(document)
     if is_of_server(document, list(document)):
         return _check_events(document)
-    return check_stream(encode_stream(document), major=major)
+    wire = default_wire()
+    return check_stream(wire.encode(document) + wire.end, major=major)
 
 
 def _require_list(document: object) -> None:
@@ -71,9 +66,9 @@ _INPUT = ".input.json"
 
 
 def input_beside(file: Path, data: bytes) -> bytes | None:
-    """Return the input that lies beside a stream of AG-UI, as `NAME.input.json` beside `NAME.sse`."""
+    """Return the input that lies beside a stream which answers one, as `NAME.input.json` beside `NAME.sse`."""
     beside = file.with_suffix(_INPUT)
-    if file.suffix != ".sse" or not beside.is_file() or not is_ag_ui(data):
+    if file.suffix != ".sse" or not beside.is_file() or not registry.answers_input(data):
         return None
     posted = read_file(beside)
     return None if posted.strip() == b"null" else posted  # a turn for which nothing was posted
@@ -90,7 +85,7 @@ def check_data(data: bytes, file: str, *, major: int | None = None, posted: byte
         case "events":
             return _check_event_lines(data, file)
     if file.endswith(_INPUT) and Path(f"{file.removesuffix(_INPUT)}.sse").is_file():
-        return [finding.with_place(file=file) for finding in judge_input(data)]
+        return [finding.with_place(file=file) for finding in registry.check_input(data)]
     return check_json(data, file)
 
 
@@ -139,27 +134,5 @@ def check_scenario(path: Path) -> list[Finding]:
 def check_stream(
     data: bytes, file: str | None = None, *, major: int | None = None, posted: bytes | None = None
 ) -> list[Finding]:
-    """Return what is wrong with the bytes of a whole stream."""
-    if is_ag_ui(data):
-        return [finding.with_place(file=file) for finding in judge_stream(data, posted).findings]
-    assembler = Assembler()
-    assembler.begin(NO_TIME)
-    found = []
-    if not assembler.feed(data, NO_TIME):
-        found.append(NO_EVENTS.at(Place(file=file, byte=0), got=data[:40] or None))
-    if (
-        not assembler.turn_ended or next(iter(assembler.journal().turns()), None) is None
-    ):  # a body without a chunk does not end a turn
-        found.append(UNFINISHED.at(Place(file=file, byte=len(data))))
-    assembler.close(None, NO_TIME)
-    found += [finding.with_place(file=file) for finding in assembler.findings]
-    if major is not None:
-        parser = SseParser()
-        found += keep_first(
-            finding
-            for index, frame in enumerate(parser.feed(data))
-            for finding in check_chunk(
-                chunks.decode_chunk(frame.data), _MAJORS[major], place=Place(file=file, event=index)
-            )
-        )
-    return found
+    """Return what is wrong with the bytes of a whole stream, on the wire that its first event shows."""
+    return [finding.with_place(file=file) for finding in registry.check_stream(data, major, posted)]

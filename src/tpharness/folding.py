@@ -14,7 +14,7 @@ from typing import Any, Literal
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
 from tpharness.errors import InputError, UsageError
 from tpharness.facts import is_time, later_time
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import Finding, Place
 from tpharness.journal import Journal, UserTurn
 from tpharness.printable import counted
 from tpharness.protocol.parse import MAX_SIZE, parse_json
@@ -23,9 +23,9 @@ from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder, RunState
 from tpharness.server_events.guide import GuideReader
+from tpharness.wires.contract import NO_EVENTS, Reader, Wire
+from tpharness.wires.registry import default_wire, recognize
 from tpharness.wires.sse.parser import SseParser
-from tpharness.wires.vsp.assembler import Assembler
-from tpharness.wires.vsp.carrier import CARRIER
 
 __all__ = [
     "NO_EVENTS",
@@ -44,7 +44,6 @@ __all__ = [
     "sort_of",
 ]
 
-NO_EVENTS = Kind("stream-without-events")
 NO_TIME = "1970-01-01T00:00:00Z"
 """The time of a run if neither the caller nor the stream says when it was."""
 
@@ -105,7 +104,7 @@ def fold(
             "a conversation has streams and server events",
             hint="fold each side by itself, and compare the threads: assert_same_thread(server, client)",
         )
-    side = _ServerSide(agent) if sides == {True} else _ClientSide(agent)
+    side = _ServerSide(agent) if sides == {True} else _ClientSide(agent, _wire_of(answers))
     last = max((i for i, answer in enumerate(answers) if answer is not None), default=-1)
     for index, (piece, answer) in enumerate(zip(pieces, answers, strict=True)):
         if answer is None:
@@ -116,6 +115,12 @@ def fold(
             side.feed(answer, cut, later_time(at, side.time))
     journal = side.fold.journal()
     return Folded(thread=render(journal, wanted, "fold", at), findings=tuple(side.findings))
+
+
+def _wire_of(answers: Iterable[bytes | list[Any] | None]) -> Wire:
+    """Return the wire of the first stream that there is; a list of events is one of the default wire."""
+    first = next((answer for answer in answers if isinstance(answer, bytes)), None)
+    return default_wire() if first is None else recognize(first)
 
 
 def render(journal: Journal, version: Version, thread_id: str, at: str) -> dict[str, Any]:
@@ -131,7 +136,7 @@ def fold_stream(
 
     UsageError where it has fewer events.
     """
-    side = _ClientSide(agent)
+    side = _ClientSide(agent, recognize(data))
     if after is not None:
         frames = SseParser().feed(data)
         _within(after, len(frames), file)
@@ -157,10 +162,11 @@ def fold_events(
 
 
 class _ClientSide:
-    """What a client makes of streams."""
+    """What a client makes of streams, all of one wire."""
 
-    def __init__(self, agent: str) -> None:
-        self.fold = Assembler(agent_id=agent)
+    def __init__(self, agent: str, wire: Wire) -> None:
+        self._wire = wire
+        self.fold: Reader = wire.open_reader(agent_id=agent)
         self._empty: list[Finding] = []
 
     @property
@@ -178,17 +184,14 @@ class _ClientSide:
         self.fold.begin(at)
         if not answer and cut is None:
             self._empty.append(NO_EVENTS.at(Place(byte=0)))
-        if isinstance(answer, bytes):
-            if not self.fold.feed(answer, at) and answer:
-                self._empty.append(NO_EVENTS.at(Place(byte=0), got=answer[:40]))
-        else:
-            self.fold.feed_chunks(answer, at)
-            if self.fold.turn_ended:  # a list of chunks has no end marker
-                self.fold.done(at)
+        data = answer if isinstance(answer, bytes) else self._wire.encode(answer)
+        if not self.fold.feed(data, at) and data:
+            self._empty.append(NO_EVENTS.at(Place(byte=0), got=data[:40]))
+        if not isinstance(answer, bytes) and self.fold.turn_ended:  # a list of events has no end marker
+            self.fold.feed(self._wire.end, at)
         end = (cut.at if cut else None) or later_time(at, self.fold.time)
         if cut is not None and cut.error is not None and not self.fold.turn_ended:
-            carrier = {"type": CARRIER, "data": {"timestamp": end}, "transient": True}
-            self.fold.feed_chunks([carrier, {"type": "error", "errorText": cut.error}], end)
+            self.fold.fail(cut.error, end)
         self.fold.close(cut.reason if cut else None, end)
 
 

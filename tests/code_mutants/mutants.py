@@ -69,6 +69,8 @@ _DRAWN_AS = {
     "src/tpharness/wires/sse/parser.py": "src/tpharness/vsp/sse.py",
     "src/tpharness/wires/sse/frames.py": "src/tpharness/vsp/frames.py",
     "src/tpharness/wires/sse/writer.py": "src/tpharness/vsp/encode.py",
+    "src/tpharness/wires/vsp/server.py": "src/tpharness/server_events/encoder.py",
+    "src/tpharness/wires/vsp/server_parts.py": "src/tpharness/server_events/wire_parts.py",
     "src/tpharness/wires/vsp/": "src/tpharness/vsp/",
 }
 """Where files stood when the sample was drawn: a file that moves keeps the mutants that were played before."""

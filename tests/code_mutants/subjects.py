@@ -267,7 +267,7 @@ SUBJECTS: tuple[Subject, ...] = (
     *_reference("journal", 2),
     *_reference("dialects", 2),
     *_reference("wires/sse", 8),
-    *_reference("wires/vsp", 8, ("majors.py", "partial_json.py")),
+    *_reference("wires/vsp", 8, ("majors.py", "partial_json.py", "wire.py")),
     *_reference("server_events", 8, ("open_calls.py",)),
     *_reference("protocol", 8, ("diff.py", "align.py", "problems.py", "types.py", "schema.py", "pieces.py")),
     *_reference("protocol/rules", 8),

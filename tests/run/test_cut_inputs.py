@@ -10,11 +10,12 @@ from tests.scenarios import load_builtin
 from tpharness.journal import Interrupted
 from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case, make_script
-from tpharness.server_events import Chunks, Encoder
 from tpharness.targets.contract import RunScript, Script, TargetOutput
 from tpharness.targets.reference import Reference, ReferenceServer, serve_turns
 from tpharness.targets.remote import CannotPlayError
 from tpharness.verdict import Outcome
+from tpharness.wires.vsp.server import Chunks, Encoder
+from tpharness.wires.vsp.wire import ChunkWriter
 
 SWEPT = "interruptions/arguments-stay-open-on-the-wire"
 INSIDE = {1, 2, 3, 5, 6}
@@ -43,7 +44,9 @@ class EndingSession(ReferenceServer):
     def begin(self, run: RunScript) -> bytes:
         """Begin with such an encoder."""
         data = super().begin(run)
-        self._running().__class__ = EndingEncoder
+        writer = self._running()
+        assert isinstance(writer, ChunkWriter)
+        writer._encoder.__class__ = EndingEncoder
         return data
 
 

@@ -21,9 +21,10 @@ from tests.seeded_defects.tools import on_returns
 
 from tpharness.dialects import thread
 from tpharness.journal import JournalWriter
-from tpharness.server_events import calls, encoder, parts, recorder
+from tpharness.server_events import calls, parts, recorder
 from tpharness.server_events.events import EventKind
 from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import server as encoder
 
 __all__ = ["DEFECTS"]
 

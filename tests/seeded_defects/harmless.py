@@ -11,9 +11,9 @@ from tests.seeded_defects.seeding import each_chunk, wrap
 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.explore.mutation import Harmless
-from tpharness.server_events import encoder
-from tpharness.targets import reference
 from tpharness.wires.sse.writer import KEEP_ALIVE
+from tpharness.wires.vsp import server as encoder
+from tpharness.wires.vsp import wire
 
 __all__ = ["HARMLESS"]
 
@@ -22,7 +22,7 @@ _DELTAS = ("text-delta", "reasoning-delta", "tool-input-delta")
 
 def written(make):
     """Let the reference server write a chunk as bytes so."""
-    return wrap(reference, "encode_sse", make)
+    return wrap(wire, "encode_sse", make)
 
 
 def longer_ids(was):

@@ -10,9 +10,10 @@ from unittest import mock
 
 from tpharness.explore.mutation import Defect, Seed, Side
 from tpharness.journal import JournalWriter
-from tpharness.server_events import encoder, recorder
+from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
 from tpharness.wires.vsp import context
+from tpharness.wires.vsp import server as encoder
 from tpharness.wires.vsp.content import ContentParts
 from tpharness.wires.vsp.encode import to_wire
 from tpharness.wires.vsp.events import TurnEvents

@@ -10,9 +10,10 @@ from tests.seeded_defects.seeding import defect, on_event, on_wire, put, server_
 
 from tpharness import facts
 from tpharness.journal import Event, JournalWriter, OpenResponse
-from tpharness.server_events import encoder, recorder, returns
+from tpharness.server_events import recorder, returns
 from tpharness.server_events.events import EventKind
 from tpharness.server_events.states import RunState
+from tpharness.wires.vsp import server as encoder
 
 __all__ = ["DEFECTS"]
 

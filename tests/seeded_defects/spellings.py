@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from tests.seeded_defects.interrupts import on_turns
 from tests.seeded_defects.seeding import defect, on_chunk, together, wrap
 
-from tpharness.server_events import encoder, recorder, returns
+from tpharness.server_events import recorder, returns
 from tpharness.wires.vsp import chunks, lifecycle
 from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import server as encoder
 
 __all__ = ["DEFECTS"]
 

@@ -12,10 +12,10 @@ from tests.seeded_defects.seeding import defect, each_chunk, on_chunk, on_wire, 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event
 from tpharness.protocol import canonical, compare, history
-from tpharness.server_events import encoder
 from tpharness.server_events.events import EventKind
 from tpharness.targets.reference import Reference, ReferenceClient
 from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import server as encoder
 from tpharness.wires.vsp.fold import ChunkFold
 
 __all__ = ["DEFECTS"]

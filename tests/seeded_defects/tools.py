@@ -16,8 +16,9 @@ from tests.seeded_defects.seeding import (
 
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter
-from tpharness.server_events import encoder, recorder, returns
+from tpharness.server_events import recorder, returns
 from tpharness.wires.vsp import records as c
+from tpharness.wires.vsp import server as encoder
 from tpharness.wires.vsp.tool_calls import ToolCalls
 
 __all__ = ["DEFECTS"]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from tests.seeded_defects.seeding import defect, together, wrap
 
-from tpharness.server_events.encoder import Encoder
 from tpharness.server_events.recorder import Recorder
+from tpharness.wires.vsp.server import Encoder
 
 __all__ = ["DEFECTS"]
 

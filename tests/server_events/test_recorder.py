@@ -14,10 +14,11 @@ from tpharness.journal import UserTurn
 from tpharness.protocol.compare import same_content
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.server_events import Encoder, EventKind, Recorder, RunState
+from tpharness.server_events import EventKind, Recorder, RunState
 from tpharness.server_events.recorder import TRANSITIONS
 from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.encode import to_wire
+from tpharness.wires.vsp.server import Encoder
 
 T = "2025-01-20T10:00:00Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})

@@ -17,11 +17,12 @@ from tpharness.findings import Finding, Place
 from tpharness.journal import UserTurn
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.resources import scenarios_dir, schema_path
-from tpharness.server_events import Encoder, EventKind, Recorder, event_kind
+from tpharness.server_events import EventKind, Recorder, event_kind
 from tpharness.server_events.events import MALFORMED, event_time
 from tpharness.server_events.forms import Form, ListOf, Record, TaggedRecord
 from tpharness.server_events.shapes import EVENT
 from tpharness.wires.vsp.encode import to_wire
+from tpharness.wires.vsp.server import Encoder
 
 T = "2025-01-20T10:00:00Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tpharness import fold
-from tpharness.server_events import Encoder
 from tpharness.wires.vsp.encode import to_wire
+from tpharness.wires.vsp.server import Encoder
 
 AT = "2025-01-20T10:00:00Z"
 CALL = {"part_kind": "tool-call", "tool_name": "bo", "tool_call_id": "c1"}

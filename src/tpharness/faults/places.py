@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tpharness.wires.contract import Wire
+from tpharness.wires.registry import recognize
 from tpharness.wires.sse.frames import iter_frames
 
 __all__ = ["PLACES", "RecordedResponse"]
 
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]+)(?:;[^\r\n]*)?\r\n")
 _LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]+)", re.IGNORECASE | re.MULTILINE)
-_OUTPUT = re.compile(rb'"type":"tool-output-(?:available|error)","toolCallId":"([^"]*)"')
-_CARRIER = b'"type":"data-sys-tp"'
-_TEXT = re.compile(rb'"(?:delta|inputTextDelta|text|output|input)":"?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,11 @@ class RecordedResponse:
             offsets += range(start, min(start + length, len(raw)))
             at = start + length + 2
         return cls(raw, bytes(body), tuple(offsets), tuple(lines))
+
+    @property
+    def wire(self) -> Wire:
+        """What the body is a stream of."""
+        return recognize(self.body)
 
     @property
     def whole(self) -> bool:
@@ -88,7 +92,7 @@ class RecordedResponse:
 
     def in_a_string(self) -> int | None:
         """Within a text or the arguments of a call: the longest there is."""
-        ends = [found.end() for found in _TEXT.finditer(self.body)]
+        ends = [found.end() for found in self.wire.begins_text.finditer(self.body)]
         longest = max(ends, key=lambda end: self.body.find(b"\n", end) - end, default=None)
         return None if longest is None else self.at(longest + 1)
 
@@ -119,20 +123,21 @@ class RecordedResponse:
 
     def _neighbours(self) -> tuple[int, int, int] | None:
         """Return where two outputs that follow each other begin, and where the second ends, in the body."""
+        wire = self.wire
         begun: int | None = None
         before: tuple[int, int, bytes] | None = None
         for frame in iter_frames(self.body):
-            if _CARRIER in frame.raw:
+            if wire.frame_carries(frame.raw):
                 begun = frame.start if begun is None else begun
                 continue
-            output = _OUTPUT.search(frame.raw)
+            output = wire.output_of(frame.raw)
             begins, begun = frame.start if begun is None else begun, None
-            if output is None or b'"preliminary"' in frame.raw or b'"providerExecuted"' in frame.raw:
+            if output is None:
                 before = None
-            elif before is not None and before[1] == begins and before[2] != output[1]:
+            elif before is not None and before[1] == begins and before[2] != output:
                 return before[0], begins, frame.end
             else:
-                before = begins, frame.end, output[1]
+                before = begins, frame.end, output
         return None
 
     def before_the_outputs(self) -> int | None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from tpharness.wires.contract import Wire
 from tpharness.wires.sse.frames import split_frames
-from tpharness.wires.vsp.records import RECORDS
 
 __all__ = ["awkward_places", "split_deltas", "split_event_deltas", "split_reads"]
 
-_DELTA_FIELDS = {name: record.delta_field for name, record in RECORDS.items() if record.delta_field}
-_PREFIX, _END = b"data: ", b"\n\n"
 _INSIDE_CHARACTERS = (  # of two bytes, of three, of four
     re.compile(rb"[\xc2-\xdf](?=[\x80-\xbf])"),
     re.compile(rb"[\xe0-\xef](?=[\x80-\xbf]{2})"),
@@ -23,7 +20,6 @@ _INSIDE_CHARACTERS = (  # of two bytes, of three, of four
     re.compile(rb"[\xf0-\xf4][\x80-\xbf]{2}(?=[\x80-\xbf])"),
 )
 _INSIDE_EVENTS = (re.compile(rb"\r(?=\n)"), re.compile(rb"\n(?=\r?\n)"), re.compile(rb'"type":(?=")'))
-_write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def split_reads(data: bytes, size: int) -> list[bytes]:
@@ -41,21 +37,12 @@ def awkward_places(data: bytes) -> list[int]:
     return sorted({match.end() for match in found if match is not None})
 
 
-def split_deltas(data: bytes) -> bytes:
-    """Return the same events with each delta sent one UTF-16 unit at a time, as a JavaScript server may (R43).
+def split_deltas(data: bytes, wire: Wire) -> bytes:
+    """Return the same events with each delta sent in the smallest pieces that the wire allows.
 
     Only plain `data: {…}` events are split; everything else is passed on byte for byte.
     """
-    out: list[bytes] = []
-    for frame in split_frames(data):
-        chunk = _delta_chunk(frame)
-        if chunk is None:
-            out.append(frame)
-            continue
-        field = _DELTA_FIELDS[chunk["type"]]
-        units = _units(chunk[field])
-        out += [_PREFIX + _write({**chunk, field: unit}).encode() + _END for unit in units]
-    return b"".join(out)
+    return b"".join(piece for frame in split_frames(data) for piece in wire.split_delta(frame))
 
 
 def split_event_deltas(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -69,21 +56,3 @@ def split_event_deltas(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if not isinstance(text, str) or len(text) < 2 or extra:
         return [event]
     return [{**event, "delta": {**delta, field: character}} for character in text]
-
-
-def _delta_chunk(frame: bytes) -> dict[str, Any] | None:
-    data = frame.removesuffix(_END)
-    if not data.startswith(_PREFIX) or b"\n" in data or b"\r" in data or b"-delta" not in data:
-        return None
-    try:
-        chunk = json.loads(data[len(_PREFIX) :])
-    except ValueError:
-        return None
-    if not isinstance(chunk, dict) or chunk.get("type") not in _DELTA_FIELDS or "providerMetadata" in chunk:
-        return None
-    return chunk if isinstance(chunk.get(_DELTA_FIELDS[chunk["type"]]), str) else None
-
-
-def _units(text: str) -> list[str]:
-    raw = text.encode("utf-16-le", "surrogatepass")
-    return [raw[i : i + 2].decode("utf-16-le", "surrogatepass") for i in range(0, len(raw), 2)]

@@ -18,7 +18,7 @@ from tpharness.scenario.records import AgentRun, CutAt, Scenario
 from tpharness.server_events import Recorder
 from tpharness.targets.contract import RunScript, Script
 from tpharness.targets.reference import Reference
-from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.registry import default_wire
 
 __all__ = ["Moment", "case_moments", "every_moment", "has_server", "sweep_moments"]
 
@@ -71,21 +71,21 @@ def _server_moments(case: Case) -> Iterator[Moment]:
 
 def _client_moments(case: Case) -> Iterator[Moment]:
     journals = _LastJournals()
-    assembler = Assembler(
+    reader = default_wire().open_reader(
         agent_id=next(iter(case.scenario.agents), "assistant"), providers=provider_names(case.scenario.agents)
     )
     for turn in make_streams(case, None):
         if isinstance(turn, UserTurn):
-            assembler.add_user_turn(turn)
+            reader.add_user_turn(turn)
             continue
-        assembler.begin(turn.begun_at, agent_id=turn.agent_id)
-        journals.update(assembler.journal(partial=True))
+        reader.begin(turn.begun_at, agent_id=turn.agent_id)
+        journals.update(reader.journal(partial=True))
         for packet in turn.packets:
-            assembler.feed(packet.data, packet.at)
-            journals.update(assembler.journal(partial=True))
-        assembler.close(turn.end.reason, turn.end.at)
-        yield from journals.cut(case.id, assembler.journal(partial=True))
-    yield Moment(id=case.id, after=assembler.journal(partial=True))
+            reader.feed(packet.data, packet.at)
+            journals.update(reader.journal(partial=True))
+        reader.close(turn.end.reason, turn.end.at)
+        yield from journals.cut(case.id, reader.journal(partial=True))
+    yield Moment(id=case.id, after=reader.journal(partial=True))
 
 
 def sweep_moments(case: Case) -> Iterator[Moment]:

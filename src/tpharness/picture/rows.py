@@ -194,7 +194,7 @@ def _receive(
             client.close(stream.end)
         at = _at(times, count) if steps else later_time(stream.begun_at, client.time)
         side.note(row, None if last else Interrupted(reason=film.reason, at=at))
-        row["state"] = client.state.name.lower()
+        row["state"] = client.state_name
         yield row
 
 

@@ -22,9 +22,10 @@ from tpharness.readings import Readings
 from tpharness.reference_app.content import content_bytes, large_content, reference
 from tpharness.reference_app.replay_buffer import ReplayBuffer
 from tpharness.reference_app.seed import seed_turns
-from tpharness.server_events import Chunks, Encoder, Recorder, RunState, event_kind, event_time
+from tpharness.server_events import Recorder, RunState, event_kind, event_time
 from tpharness.targets import forms
-from tpharness.wires.vsp.encode import DONE, encode_sse
+from tpharness.wires.contract import Writer
+from tpharness.wires.registry import default_wire
 
 __all__ = ["Entry", "ThreadFold"]
 
@@ -48,7 +49,8 @@ class ThreadFold:
         self._base = content_base
         self._header: dict[str, Any] = {"created_at": "", "agents": {}, "extra": {}}
         self._recorder = Recorder()
-        self._encoder: Encoder | None = None
+        self._wire = default_wire()
+        self._writer: Writer | None = None
         self._renderers: dict[Version, Any] = {}
         self._seed: Mapping[str, Any] | None = None
         self._seed_lengths: dict[Version, int] = {}
@@ -89,7 +91,7 @@ class ThreadFold:
             event = self._store_content(event, content)
         judged = event_kind(event)
         self._recorder.feed(event, judged)
-        return _encode(self._running_encoder().feed(event, judged, self._recorder.time))
+        return self._running().feed(event, judged, self._recorder.time)
 
     def send(self, data: bytes) -> None:
         """Write the bytes of the next event to the buffer, with its mark."""
@@ -109,9 +111,9 @@ class ThreadFold:
         if self.buffer is None or self.buffer.closed:
             return
         if not self._interrupted or reason is None:
-            self.buffer.finish(DONE, outside=False)
+            self.buffer.finish(self._running().finish(), outside=False)
         else:
-            data = _encode(self._running_encoder().abort(reason, at)) + DONE if tell else b""
+            data = self._running().stop(reason, at) if tell else b""
             self.buffer.finish(data, outside=True)
 
     def end(self, reason: str | None, at: str, *, tell: bool) -> None:
@@ -123,7 +125,7 @@ class ThreadFold:
         """End the run and its stream with an error, also if its events have ended it: the log does not have these."""
         self.cut("error", at)
         if self.buffer is not None and not self.buffer.closed:
-            self.buffer.finish(_encode(self._running_encoder().abort("error", at)) + DONE, outside=True)
+            self.buffer.finish(self._running().stop("error", at), outside=True)
 
     @property
     def ended(self) -> bool:
@@ -193,14 +195,14 @@ class ThreadFold:
         self._started_at = self.at = run["started_at"]
         self.running, self.held, self.hold_at = True, False, entry["hold"]
         self._recorder.begin(run["agent_id"], run["started_at"])
-        self._encoder = Encoder(
+        self._writer = self._wire.open_writer(
             agent_id=run["agent_id"],
             carriers=entry["carriers"],
             message_id=run.get("message_id"),
             tool_name=self._recorder.tool_name,
         )
         self.buffer = ReplayBuffer(self._runs, marks=entry["marks"])
-        self.buffer.write(_encode(self._encoder.start(run["started_at"], self._user)), 0)
+        self.buffer.write(self._writer.start(run["started_at"], self._user), 0)
 
     def _store_content(self, event: Mapping[str, Any], content: Any) -> Mapping[str, Any]:
         """R6: the thread has the reference, the wire the content; a carrier sends the reference to the client."""
@@ -210,11 +212,7 @@ class ThreadFold:
         self.refers = True
         return {**event, "part": {**event["part"], "content_ref": reference(*stored, self._base)}}
 
-    def _running_encoder(self) -> Encoder:
-        if self._encoder is None:
+    def _running(self) -> Writer:
+        if self._writer is None:
             raise RuntimeError("a run begins with its entry `begin`")
-        return self._encoder
-
-
-def _encode(chunks: Chunks) -> bytes:
-    return b"".join(map(encode_sse, chunks))
+        return self._writer

@@ -32,9 +32,9 @@ from tpharness.reference_app.requests import check_time
 from tpharness.reference_app.settings import Settings
 from tpharness.targets import forms
 from tpharness.targets.endpoint import is_loopback
+from tpharness.wires.contract import Reader
+from tpharness.wires.registry import default_wire
 from tpharness.wires.sse.writer import encode_data
-from tpharness.wires.vsp.assembler import Assembler
-from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["Receiver"]
 
@@ -56,14 +56,14 @@ class Receiver:
         """Receive a case that fits the contract; return a `received`. Refusal for an invalid URL or time."""
         _check_request(value, self._settings)
         agents = value["agents"]
-        assembler = Assembler(agent_id=next(iter(agents), "assistant"), providers=provider_names(agents))
+        reader = default_wire().open_reader(agent_id=next(iter(agents), "assistant"), providers=provider_names(agents))
         for turn in value["turns"]:
             if turn["turn_type"] == "user":
-                assembler.add_user_turn(forms.user_from(turn))
+                reader.add_user_turn(forms.user_from(turn))
             else:
-                await self._turn(assembler, turn)
+                await self._turn(reader, turn)
         header = ThreadHeader(thread_id=value["thread_id"], created_at=value["created_at"], agents=agents)
-        journal = assembler.journal()
+        journal = reader.journal()
         threads = {v: DIALECTS[Version(v)].renderer(header, Readings()).render(journal) for v in value["versions"]}
         if not self._settings.allow_content:
             return {"threads": threads}
@@ -82,13 +82,13 @@ class Receiver:
 
     # ------------------------------------------------------------------- inside
 
-    async def _turn(self, assembler: Assembler, turn: Mapping[str, Any]) -> None:
+    async def _turn(self, reader: Reader, turn: Mapping[str, Any]) -> None:
         at, given = turn["begun_at"], turn["end"].get("reason")
-        assembler.begin(at, agent_id=turn["agent_id"])
+        reader.begin(at, agent_id=turn["agent_id"])
         seen = None
         if "packets" in turn:
             for packet in forms.packets_from(turn["packets"]):
-                assembler.feed(packet.data, packet.at)
+                reader.feed(packet.data, packet.at)
         else:
             limits = turn.get("limits") or {}
             listener = Listener(
@@ -97,12 +97,12 @@ class Receiver:
                 silence=min(float(limits.get("stream_seconds", self._settings.client_seconds)), 1e7),
                 most=self._settings.max_stream,
                 resumes=given is None,
-                feed=lambda data: assembler.feed(encode_data(data), at),
-                ended=lambda: _has_ended(assembler),
-                done=lambda: assembler.state is StreamState.DONE,
+                feed=lambda data: reader.feed(encode_data(data), at),
+                ended=lambda: reader.signalled_end,
+                done=lambda: reader.complete,
             )
             seen = await listener.listen()
-        assembler.close(given if given is not None else seen, turn["end"]["at"])
+        reader.close(given if given is not None else seen, turn["end"]["at"])
 
     def _connections(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -145,11 +145,6 @@ class Receiver:
             why = f"it cannot be fetched: {shorten(str(error) or type(error).__name__, 80)}"
         why = why or find_mismatch(ref, digest=digest.hexdigest(), size=size)
         return {"uri": uri, "verified": not why, **({"why": why} if why else {})}
-
-
-def _has_ended(assembler: Assembler) -> bool:
-    """Whether the stream has signalled how its turn ends: what comes after that is ignored."""
-    return assembler.state in (StreamState.FINISHED, StreamState.ABORTED, StreamState.DONE)
 
 
 def _check_request(value: Mapping[str, Any], settings: Settings) -> None:

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from tpharness.reference_app.replay_buffer import ReplayBuffer
 from tpharness.reference_app.run import Run
+from tpharness.wires.registry import default_wire
 from tpharness.wires.sse.writer import KEEP_ALIVE
 
 __all__ = ["STREAM_HEADERS", "ReplayResponse"]
@@ -23,7 +24,7 @@ STREAM_HEADERS: Mapping[str, str] = {
     "content-type": "text/event-stream",
     "cache-control": "no-cache",
     "x-accel-buffering": "no",  # otherwise nginx buffers the stream
-    "x-vercel-ai-ui-message-stream": "v1",
+    **default_wire().headers,
 }
 _RAW = [(k.encode(), v.encode()) for k, v in STREAM_HEADERS.items()]
 

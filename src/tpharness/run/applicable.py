@@ -16,7 +16,7 @@ from tpharness.run.plan import Case, base_case
 from tpharness.run.play import Players, remove_carried
 from tpharness.scenario.records import AgentRun, CutAt, Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget, SteppableClient, SteppableServer
-from tpharness.wires.vsp.carrier import CARRIER
+from tpharness.wires.registry import default_wire
 
 __all__ = [
     "adapt_scenario",
@@ -91,7 +91,8 @@ def expect_nothing_carried(case: Case) -> Case:
 def _leave_out_carriers(run: AgentRun) -> AgentRun:
     if run.wire is None or run.wire.chunks is None:
         return run
-    kept = tuple(chunk for chunk in run.wire.chunks if chunk.get("type") != CARRIER)
+    is_carrier = default_wire().is_carrier
+    kept = tuple(chunk for chunk in run.wire.chunks if not is_carrier(chunk))
     return replace(run, wire=replace(run.wire, chunks=kept))
 
 

@@ -16,7 +16,8 @@ from tpharness.journal import Interrupted
 from tpharness.server_events import OpenCalls
 from tpharness.targets.contract import Packet, RunScript, Script, ServerTarget, TargetOutput
 from tpharness.targets.remote import CannotPlayError
-from tpharness.wires.vsp.inputs import WholeInputs
+from tpharness.wires.contract import Inputs, Wire
+from tpharness.wires.registry import wire_named
 
 __all__ = ["find_open_calls", "stop_after"]
 
@@ -27,12 +28,13 @@ async def find_open_calls(script: Script, served: TargetOutput, server: ServerTa
     TargetError if the server does not play a run once more.
     """
     runs = [(index, turn) for index, turn in enumerate(script.turns) if isinstance(turn, RunScript)]
+    wire = wire_named(script.wire)
     found: list[OpenCall] = []
     for (index, run), packets in zip(runs, served.streams, strict=False):
         ids = _open_at_cut(run)
         if not ids:
             continue
-        streams = [_read(packets)]
+        streams = [_read(packets, wire)]
         if not run.abort and not any(event.get("event_kind") == "error" for event in run.events):
             stopped = stop_after(script, index, run.events)
             streams += await _play_again(stopped, server)
@@ -58,20 +60,20 @@ def _open_at_cut(run: RunScript) -> frozenset[str]:
     return calls.ids
 
 
-async def _play_again(stopped: Script, server: ServerTarget) -> list[WholeInputs]:
+async def _play_again(stopped: Script, server: ServerTarget) -> list[Inputs]:
     try:
         again = await server.serve(stopped)
     except CannotPlayError:
         return []  # its users cannot stop a run
-    return [_read(packets) for packets in again.streams[-1:]]
+    return [_read(packets, wire_named(stopped.wire)) for packets in again.streams[-1:]]
 
 
-def _read(packets: Iterable[Packet]) -> WholeInputs:
-    inputs = WholeInputs()
+def _read(packets: Iterable[Packet], wire: Wire) -> Inputs:
+    inputs = wire.open_inputs()
     for packet in packets:
         inputs.feed(packet.data)
     return inputs
 
 
-def _first_given(streams: Iterable[WholeInputs], call_id: str) -> Mapping[str, Any] | None:
+def _first_given(streams: Iterable[Inputs], call_id: str) -> Mapping[str, Any] | None:
     return next((given for one in streams if (given := one.given(call_id)) is not None), None)

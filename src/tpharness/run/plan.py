@@ -33,8 +33,8 @@ from tpharness.scenario.records import (
 )
 from tpharness.server_events import shift
 from tpharness.targets.contract import Packet, RunScript, Script, Stream, StreamEnd
+from tpharness.wires.registry import default_wire, recognize
 from tpharness.wires.sse.frames import iter_frames
-from tpharness.wires.vsp.encode import DONE, encode_sse
 
 __all__ = [
     "Case",
@@ -56,8 +56,6 @@ __all__ = [
 
 _COUNT = re.compile(r"@(?:turn-(\d+)-)?(event|byte)-(\d+)")
 _BYTES_OF_AN_EVENT = 100
-_AROUND_EVENTS = frozenset(("start", "finish", "abort", "data-sys-tp"))
-"""Chunks that a server may send without an event of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,14 +220,16 @@ def expected_delivery(case: Case) -> Delivery:
 
 def explicit_packets(run: AgentRun) -> list[Packet]:
     """Return the packets of a stream that the scenario gives itself, one for each chunk or one for raw bytes."""
-    wire = run.wire
-    if wire is None:
+    given, wire = run.wire, default_wire()
+    if given is None:
         return []
-    if wire.data is not None:
-        return [Packet(data=wire.data, at=run.started_at)]
-    chunks = [Packet(data=encode_sse(chunk), at=run.started_at, event=i) for i, chunk in enumerate(wire.chunks or ())]
-    ended = any(chunk.get("type") in ("finish", "abort") for chunk in wire.chunks or ())
-    return [*chunks, Packet(data=DONE if ended else b"", at=run.started_at)]
+    if given.data is not None:
+        return [Packet(data=given.data, at=run.started_at)]
+    chunks = [
+        Packet(data=wire.encode([chunk]), at=run.started_at, event=i) for i, chunk in enumerate(given.chunks or ())
+    ]
+    ended = any(map(wire.is_last, given.chunks or ()))
+    return [*chunks, Packet(data=wire.end if ended else b"", at=run.started_at)]
 
 
 def _user_turn(turn: UserInput) -> journal.UserTurn:
@@ -303,12 +303,13 @@ def lack_their_events(packets: Sequence[Packet]) -> bool:
 
 
 def _says_an_event(data: bytes) -> bool:
-    texts = [frame.field(b"data") for frame in iter_frames(data)]
+    wire = recognize(data)
+    texts = [frame.field(b"data") for frame in iter_frames(data) if frame.raw != wire.end]
     try:
-        chunks = [orjson.loads(text) for text in texts if text is not None and text != b"[DONE]"]
+        events = [orjson.loads(text) for text in texts if text is not None]
     except orjson.JSONDecodeError:
         return True
-    return any(not isinstance(chunk, dict) or chunk.get("type") not in _AROUND_EVENTS for chunk in chunks)
+    return not all(isinstance(event, dict) and wire.needs_no_event(event) for event in events)
 
 
 def _event_index(packet: Packet, otherwise: int) -> int:

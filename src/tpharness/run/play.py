@@ -46,6 +46,8 @@ from tpharness.targets.reference import (
 )
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.trace.tape import current_tape
+from tpharness.wires.contract import Wire
+from tpharness.wires.registry import wire_named
 from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["Observer", "Played", "Players", "comparison_mode", "play", "remove_carried"]
@@ -304,7 +306,7 @@ async def _play_variants(
     for size in _READ_SIZES:
         output = await players.client.receive(script, [_rechunk_reads(turn, size) for turn in turns])
         rechunked.append((f"reads of {counted(size, 'byte')}", "client", output))
-    output = await players.client.receive(script, [_rechunk_deltas(turn) for turn in turns])
+    output = await players.client.receive(script, [_rechunk_deltas(turn, wire_named(script.wire)) for turn in turns])
     rechunked.append(("deltas of one UTF-16 unit", "client", output))
     repeated: _Playings = [("a second run", "client", await players.client.receive(script, turns))]
     if players.client.capabilities.resume and isinstance(players.client, ResumingClient):
@@ -331,10 +333,10 @@ def _rechunk_reads(turn: UserTurn | Stream, size: int) -> UserTurn | Stream:
     return replace(turn, packets=tuple(packets))
 
 
-def _rechunk_deltas(turn: UserTurn | Stream) -> UserTurn | Stream:
+def _rechunk_deltas(turn: UserTurn | Stream, wire: Wire) -> UserTurn | Stream:
     if isinstance(turn, UserTurn):
         return turn
-    return replace(turn, packets=tuple(p.with_data(split_deltas(p.data)) for p in turn.packets))
+    return replace(turn, packets=tuple(p.with_data(split_deltas(p.data, wire)) for p in turn.packets))
 
 
 def _rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:

@@ -22,10 +22,10 @@ from tpharness.scenario.problems import (
 )
 from tpharness.scenario.records import ClientCut, CutUnit, Interrupt, Wire, WireEnd
 from tpharness.scenario.yaml_nodes import ScalarNode
-from tpharness.server_events.encoder import Chunks, Encoder
 from tpharness.server_events.events import shift
 from tpharness.server_events.shapes import SECONDS
-from tpharness.wires.vsp.encode import DONE, encode_sse
+from tpharness.wires.registry import default_wire
+from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["INTERRUPT_KEYS", "ExpandedRun", "check_reason", "read_interrupt"]
 
@@ -177,20 +177,18 @@ def _stream_length(run: ExpandedRun, unit: CutUnit) -> int | None:
     """Return the length of the stream in a unit; None if only the server under test determines it."""
     if unit is CutUnit.EVENT:
         return None if run.log is None else len(run.log.events)
+    wire = default_wire()
     if run.wire is not None and run.wire.data is not None:
         return len(run.wire.data) if unit is CutUnit.BYTE else None
     if run.wire is not None and run.wire.chunks is not None:
-        chunks: Chunks = [dict(chunk) for chunk in run.wire.chunks]
+        stream = wire.encode(run.wire.chunks)
     elif run.log is not None and run.derivable and not run.log.problems.findings:
-        encoder = Encoder(agent_id=run.agent_id, carriers=run.carriers, message_id=run.message_id)
-        chunks = encoder.start(run.started_at, run.user_parts)
-        for event in run.log.events:
-            chunks += encoder.feed(event)
+        writer = wire.open_writer(agent_id=run.agent_id, carriers=run.carriers, message_id=run.message_id)
+        opened = writer.start(run.started_at, run.user_parts)
+        stream = b"".join((opened, *map(writer.feed, run.log.events)))
     else:
         return None
-    if unit is CutUnit.CHUNK:
-        return len(chunks)
-    return sum(len(encode_sse(chunk)) for chunk in chunks) + len(DONE)
+    return len(split_frames(stream)) if unit is CutUnit.CHUNK else len(stream + wire.end)
 
 
 def _default_time(run: ExpandedRun, happened: int | None, seen: ClientCut | None) -> str:

@@ -107,13 +107,17 @@ class RunScript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """A whole case for a server: user turns and runs in order, the thread's header, the versions asked for."""
+    """A whole case for a server: user turns and runs in order, the thread's header, the versions asked for.
+
+    `wire` is the name of what the streams of its runs are.
+    """
 
     header: ThreadHeader
     turns: tuple[UserTurn | RunScript, ...]
     versions: tuple[Version, ...]
     carriers: bool = True
     readings: Readings = field(default_factory=Readings)
+    wire: str = "vsp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

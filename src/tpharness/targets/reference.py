@@ -1,4 +1,4 @@
-"""The embedded reference: recorder and encoder as a server, assembler as a client.
+"""The embedded reference: recorder and writer of a wire as a server, its reader as a client.
 
 The reference fills in the side that a target does not provide, and is what a scenario is played on by default.
 """
@@ -16,7 +16,7 @@ from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTur
 from tpharness.protocol.content import find_mismatch
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.server_events import Chunks, Encoder, Recorder, RunState, event_kind
+from tpharness.server_events import Recorder, RunState, event_kind
 from tpharness.targets.contract import (
     Capabilities,
     ClientSession,
@@ -28,9 +28,8 @@ from tpharness.targets.contract import (
     StreamEnd,
     TargetOutput,
 )
-from tpharness.wires.vsp.assembler import Assembler
-from tpharness.wires.vsp.encode import DONE, encode_sse
-from tpharness.wires.vsp.states import StreamState
+from tpharness.wires.contract import Writer
+from tpharness.wires.registry import wire_named
 
 __all__ = ["Reference", "ReferenceClient", "ReferenceServer", "is_foreign", "receive_turns", "serve_run", "serve_turns"]
 
@@ -55,8 +54,9 @@ class ReferenceServer:
         self._recorder = Recorder(providers=provider_names(script.header.agents))
         self._rendering = _Rendering(script)
         self._carriers = script.carriers
+        self._wire = wire_named(script.wire)
         self._user_parts: tuple[Mapping[str, Any], ...] = ()
-        self._encoder: Encoder | None = None
+        self._writer: Writer | None = None
 
     @property
     def version(self) -> int:
@@ -71,36 +71,36 @@ class ReferenceServer:
     def begin(self, run: RunScript) -> bytes:
         """Start a run; return the bytes that open its stream."""
         self._recorder.begin(run.agent_id, run.started_at)
-        self._encoder = Encoder(
+        self._writer = self._wire.open_writer(
             agent_id=run.agent_id,
             carriers=self._carriers,
             message_id=run.message_id,
             tool_name=self._recorder.tool_name,
         )
-        return _encode(self._encoder.start(run.started_at, self._user_parts))
+        return self._writer.start(run.started_at, self._user_parts)
 
     def feed(self, event: Mapping[str, Any]) -> bytes:
         """Play one event; return the bytes it puts on the wire."""
-        encoder = self._encoder or self._running()
+        writer = self._writer or self._running()
         judged = event_kind(event)
         self._recorder.feed(event, judged)
-        return _encode(encoder.feed(event, judged, self._recorder.time))
+        return writer.feed(event, judged, self._recorder.time)
 
     def interrupt(self, cut: Interrupted, *, abort: bool) -> bytes:
         """Cut the run here; return the bytes that report it to the client."""
         if self._recorder.state is RunState.ENDED:
-            return DONE  # R26: the run had ended before
-        told = self.abort_here(cut) if abort else b""
+            return self._running().finish()  # R26: the run had ended before
+        sent = self.abort_here(cut) if abort else b""
         self._recorder.interrupt(cut.reason, cut.at)
-        return told
+        return sent
 
     def abort_here(self, cut: Interrupted) -> bytes:
         """Return the bytes that would report the cut to the client if the run was aborted here; nothing is cut."""
-        return _encode(self._running().abort(cut.reason, cut.at)) + DONE
+        return self._running().stop(cut.reason, cut.at)
 
     def close(self) -> bytes:
         """End a run that was not cut; return the bytes that end its stream."""
-        return DONE
+        return self._running().finish()
 
     def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
         """Return the threads as of now, cut here if `cut` is given and the run has not ended."""
@@ -119,10 +119,10 @@ class ReferenceServer:
         """Return what the fold has reported."""
         return tuple(self._recorder.findings)
 
-    def _running(self) -> Encoder:
-        if self._encoder is None:
+    def _running(self) -> Writer:
+        if self._writer is None:
             raise RuntimeError("begin() starts a run")
-        return self._encoder
+        return self._writer
 
 
 class ReferenceClient:
@@ -130,56 +130,57 @@ class ReferenceClient:
 
     def __init__(self, script: Script) -> None:
         first = next(iter(script.header.agents), "assistant")
-        self._assembler = Assembler(agent_id=first, providers=provider_names(script.header.agents))
+        providers = provider_names(script.header.agents)
+        self._reader = wire_named(script.wire).open_reader(agent_id=first, providers=providers)
         self._rendering = _Rendering(script)
 
     @property
     def version(self) -> int:
         """A number that grows whenever a document could show a change."""
-        return self._assembler.version
+        return self._reader.version
 
     def user(self, turn: UserTurn) -> None:
         """Record a user turn."""
-        self._assembler.add_user_turn(turn)
+        self._reader.add_user_turn(turn)
 
     def begin(self, agent_id: str, at: str) -> None:
         """Open a stream."""
-        self._assembler.begin(at, agent_id=agent_id)
+        self._reader.begin(at, agent_id=agent_id)
 
     def feed(self, data: bytes, at: str) -> None:
         """Take in one read."""
-        self._assembler.feed(data, at)
+        self._reader.feed(data, at)
 
     def close(self, end: StreamEnd) -> None:
         """End the stream."""
-        self._assembler.close(end.reason, end.at)
+        self._reader.close(end.reason, end.at)
 
     def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
         """Return the threads as of now, cut here if `cut` is given and the turn has not ended."""
-        return self._rendering.threads(self._assembler.journal(cut, partial=self._rendering.partial))
+        return self._rendering.threads(self._reader.journal(cut, partial=self._rendering.partial))
 
     def journal(self, cut: Interrupted | None = None, *, partial: bool = True) -> Journal:
         """Return the journal as of now, cut here if `cut` is given and the turn goes on; `partial` with open parts."""
-        return self._assembler.journal(cut, partial=partial)
+        return self._reader.journal(cut, partial=partial)
 
     @property
     def written(self) -> Sequence[OpenResponse | Entry]:
         """The entries of the last turn as they are written (`JournalWriter.written`)."""
-        return self._assembler.written
+        return self._reader.written
 
     @property
-    def state(self) -> StreamState:
-        """Where the stream stands."""
-        return self._assembler.state
+    def state_name(self) -> str:
+        """Where the stream stands, as a word for people."""
+        return self._reader.state_name
 
     @property
     def time(self) -> str:
         """When the latest chunk happened."""
-        return self._assembler.time
+        return self._reader.time
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what the fold has reported."""
-        return tuple(self._assembler.findings)
+        return tuple(self._reader.findings)
 
 
 class Reference:
@@ -240,7 +241,7 @@ def serve_turns(session: ServerSession, turns: Sequence[UserTurn | RunScript]) -
 
 
 def serve_run(session: ServerSession, run: RunScript) -> Iterator[Packet]:
-    """Play a run with its interruption, if it has one; yield each packet when what it tells has just happened.
+    """Play a run with its interruption, if it has one; yield each packet when what it reports has just happened.
 
     The first packet opens the stream, the last one ends it; the others have the index of their event.
     """
@@ -264,7 +265,3 @@ def receive_turns(session: ClientSession, turns: Sequence[UserTurn | Stream]) ->
         for packet in turn.packets:
             session.feed(packet.data, packet.at)
         session.close(turn.end)
-
-
-def _encode(chunks: Chunks) -> bytes:
-    return encode_sse(chunks[0]) if len(chunks) == 1 else b"".join(map(encode_sse, chunks))

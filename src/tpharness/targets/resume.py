@@ -7,16 +7,13 @@ breaks off, and what follows a frame.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from tpharness.findings import Finding, Kind, Place, shorten
+from tpharness.wires.registry import recognize
 from tpharness.wires.sse.frames import iter_frames, split_frames
 
-__all__ = ["END_SIGNAL", "KINDS", "SentFrame", "data_frames", "join_resumed", "rest_after", "resumable"]
-
-END_SIGNAL = re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]')
-"""What a stream that has signalled its end contains."""
+__all__ = ["KINDS", "SentFrame", "data_frames", "has_signalled_end", "join_resumed", "rest_after", "resumable"]
 
 LOST = Kind("resume-lost")
 REPEATED = Kind("resume-repeated")
@@ -30,6 +27,11 @@ class SentFrame:
 
     id: str
     raw: bytes
+
+
+def has_signalled_end(data: bytes) -> bool:
+    """Whether a stream, as far as it has come, says how its turn ends."""
+    return recognize(data).ends_stream.search(data) is not None
 
 
 def data_frames(data: bytes) -> tuple[list[SentFrame], int]:
@@ -89,7 +91,7 @@ def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
         return data, None
     sent = b"".join([*named, data[frames[-1].end :]])
     middle = max(len(sent) // 2, first + 1)
-    return sent, None if END_SIGNAL.search(sent[:middle]) else middle
+    return sent, None if has_signalled_end(sent[:middle]) else middle
 
 
 def rest_after(data: bytes, name: bytes, repeats: int) -> bytes | None:

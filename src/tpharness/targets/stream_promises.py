@@ -9,6 +9,7 @@ from tpharness.findings import Finding, Place
 from tpharness.targets.http_thread import promise_finding
 from tpharness.targets.marks import has_heartbeat, has_late_delta
 from tpharness.targets.remote import NO_HEARTBEAT, NOT_UTF8
+from tpharness.wires.registry import recognize
 
 __all__ = ["BEATS", "find_broken_promises", "judge_hold", "judge_silence"]
 
@@ -23,7 +24,7 @@ def find_broken_promises(data: bytes, *, ids: bool, carriers: bool) -> list[Find
         findings.append(NOT_UTF8.at(Place(side="server", byte=wrong), got=data[wrong : wrong + 4]))
     if ids and not _has_id(data):
         findings.append(promise_finding("resume", "no frame of a stream has an id"))
-    if carriers and b"data-sys-tp" not in data:
+    if carriers and not recognize(data).frame_carries(data):
         findings.append(promise_finding("carriers", "a stream that should carry them has none"))
     return findings
 

@@ -28,8 +28,9 @@ from tpharness.faults.rechunk import awkward_places
 from tpharness.targets.connection import delivered, reset
 from tpharness.targets.listener import Listener
 from tpharness.targets.marks import STOP
-from tpharness.targets.resume import END_SIGNAL, rest_after
+from tpharness.targets.resume import has_signalled_end, rest_after
 from tpharness.trace.tape import Tape, current_tape
+from tpharness.wires.registry import default_wire
 
 __all__ = ["Ending", "ServedStream", "StreamServer"]
 
@@ -265,7 +266,7 @@ class StreamServer:
             await self._end(offer, gone, writer, sent_at, chunked=chunked)
         except (TimeoutError, ConnectionError) as error:
             # It stopped reading, or disconnected: both are allowed once the stream has signalled its end.
-            offer.left = offer.left or not END_SIGNAL.search(b"".join(pieces))
+            offer.left = offer.left or not has_signalled_end(b"".join(pieces))
             offer.unread = offer.unread or isinstance(error, TimeoutError)
             reset(writer.transport)
         finally:
@@ -299,7 +300,7 @@ class StreamServer:
                     offer.stayed = True
                 elif asyncio.get_running_loop().time() - sent_at < offer.limit / 2:
                     # A client may disconnect once a stream has signalled its end.
-                    offer.hasty = not END_SIGNAL.search(b"".join(offer.pieces))
+                    offer.hasty = not has_signalled_end(b"".join(offer.pieces))
             case Ending.STOPPED:
                 writer.write(b"%x\r\n%b\r\n" % (len(_STOP), _STOP) if chunked else _STOP)
                 await writer.drain()
@@ -332,7 +333,7 @@ async def _beat(
     body = b"".join(offer.pieces)
     for beat in _BEATS if offer.beats and body.endswith(b"\n\n") else ():  # within a frame a heartbeat would be data
         if await _wait_for_either(gone, offer.withdrawn, offer.limit / (len(_BEATS) - 1)):
-            if not END_SIGNAL.search(body):
+            if not has_signalled_end(body):
                 offer.hasty = asyncio.get_running_loop().time() - sent_at < offer.limit / 2
                 offer.cut_alive = not offer.hasty
             return True
@@ -345,7 +346,9 @@ def _head(*, chunked: bool, kept: bool) -> bytes:
     coding = b"Transfer-Encoding: chunked\r\n" if chunked else b""
     return (
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
-        b"x-vercel-ai-ui-message-stream: v1\r\n" + coding + (b"\r\n" if kept else b"Connection: close\r\n\r\n")
+        + b"".join(b"%b: %b\r\n" % (name.encode(), value.encode()) for name, value in default_wire().headers.items())
+        + coding
+        + (b"\r\n" if kept else b"Connection: close\r\n\r\n")
     )
 
 

@@ -18,7 +18,7 @@ from tpharness.model_apis.history_parts import (
     read_tool_result,
     retry_text,
 )
-from tpharness.server_events.wire_parts import MEDIA_RANGES
+from tpharness.wires.vsp.server_parts import MEDIA_RANGES
 
 __all__ = ["file_part", "provider_metadata", "signature_of", "ui_messages"]
 

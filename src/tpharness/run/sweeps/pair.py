@@ -29,7 +29,8 @@ from tpharness.targets.contract import (
     StreamEnd,
 )
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign, serve_turns
-from tpharness.wires.vsp.inputs import WholeInputs
+from tpharness.wires.contract import Inputs
+from tpharness.wires.registry import wire_named
 
 __all__ = ["SessionPair"]
 
@@ -108,7 +109,8 @@ class SessionPair:
         self._script = script
         self._events: list[Mapping[str, Any]] = []
         self._calls = OpenCalls()
-        self._inputs = WholeInputs()
+        self._open_inputs = wire_named(script.wire).open_inputs
+        self._inputs: Inputs = self._open_inputs()
         self._unread: list[bytes] = []
         self._open: tuple[OpenCall, ...] | None = None
         self._served: tuple[Interrupted | None, Mapping[Version, Thread]] | None = None  # until it plays on
@@ -147,7 +149,7 @@ class SessionPair:
         data = self.server.begin(run)
         self.sent.append([Packet(data=data, at=self.at)])
         self._events, self._calls, self._open, self._served = [], OpenCalls(), None, None
-        self._inputs, self._unread = WholeInputs(), [data]
+        self._inputs, self._unread = self._open_inputs(), [data]
         return data
 
     def write(self, event: Mapping[str, Any]) -> bytes:

@@ -12,12 +12,15 @@ from typing import Any
 from tpharness.findings import Finding, Place
 from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
 from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.chunks import chunk_from_object
 from tpharness.wires.vsp.fold import ChunkFold
 from tpharness.wires.vsp.records import Chunk, Done
 from tpharness.wires.vsp.states import StreamState
 
 __all__ = ["Assembler"]
+
+_ENDED = (StreamState.FINISHED, StreamState.ABORTED, StreamState.DONE)
 
 
 class Assembler:
@@ -63,6 +66,11 @@ class Assembler:
             self._sse = None
         self._fold.close(reason, at)
 
+    def fail(self, error: str, at: str) -> None:
+        """Take in that the run has failed with this text, as the server would have reported it."""
+        carrier = {"type": CARRIER, "data": {"timestamp": at}, "transient": True}
+        self.feed_chunks([carrier, {"type": "error", "errorText": error}], at)
+
     def done(self, at: str) -> None:
         """Take in the end marker of a stream that was given as decoded chunks."""
         self._fold.feed(Done(), at)
@@ -82,6 +90,21 @@ class Assembler:
     def state(self) -> StreamState:
         """Where the stream stands."""
         return self._fold.state
+
+    @property
+    def state_name(self) -> str:
+        """Where the stream stands, as a word for people."""
+        return self._fold.state.name.lower()
+
+    @property
+    def signalled_end(self) -> bool:
+        """Whether the stream has said how its turn ends: what comes after that is ignored."""
+        return self._fold.state in _ENDED
+
+    @property
+    def complete(self) -> bool:
+        """Whether the end marker has come, so that nobody has to wait for the end of the body."""
+        return self._fold.state is StreamState.DONE
 
     @property
     def turn_ended(self) -> bool:

@@ -20,8 +20,8 @@ from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
 from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name, outcome_of
-from tpharness.server_events.wire_parts import custom_chunk, end_metadata, file_fields, provider_fields, steering_parts
 from tpharness.wires.vsp.records import KnownChunk, ReasoningDeltaChunk, TextDeltaChunk, ToolInputDeltaChunk
+from tpharness.wires.vsp.server_parts import custom_chunk, end_metadata, file_fields, provider_fields, steering_parts
 
 __all__ = ["Chunks", "Encoder"]
 

@@ -1,0 +1,109 @@
+"""Which wires there are: a name → the wire, imported when it is first asked for.
+
+A wire that nobody uses costs nothing. Adding one is its folder and its row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tpharness.errors import UsageError, did_you_mean
+from tpharness.wires.sse.frames import iter_frames
+
+if TYPE_CHECKING:
+    from tpharness.findings import Finding
+    from tpharness.wires.contract import Wire
+
+__all__ = [
+    "WIRES",
+    "WireRow",
+    "answers_input",
+    "check_input",
+    "check_stream",
+    "default_wire",
+    "name_wire",
+    "recognize",
+    "wire_named",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireRow:
+    """Where a wire is, and what the types of its events look like.
+
+    The module defines `check_stream`, and `WIRE` if the wire `plays`: another one is only checked so far. A stream
+    of a wire that `posts` answers an input with rules of its own, which `check_input` of the module knows.
+    """
+
+    module: str
+    types: re.Pattern[str]
+    plays: bool = True
+    posts: bool = False
+
+
+WIRES = {
+    "vsp": WireRow(module="tpharness.wires.vsp.wire", types=re.compile(r"[a-z][A-Za-z0-9:._-]*")),
+    "ag-ui": WireRow(
+        module="tpharness.wires.ag_ui.wire", types=re.compile(r"[A-Z]+(_[A-Z]+)+"), plays=False, posts=True
+    ),
+}
+"""Every wire by its name; the first one is what a command means that does not name one."""
+
+
+@cache
+def wire_named(name: str) -> Wire:
+    """Return a wire that plays. UsageError for another name."""
+    known = [wire for wire, row in WIRES.items() if row.plays]
+    if name not in known:
+        why = "can be checked, and not be played yet" if name in WIRES else "is not the name of a wire"
+        raise UsageError(f"{name!r} {why}", hint=did_you_mean(name, known, f"there are {', '.join(known)}"))
+    wire: Wire = import_module(WIRES[name].module).WIRE
+    return wire
+
+
+def default_wire() -> Wire:
+    """Return the wire of whoever does not name one."""
+    return wire_named(next(iter(WIRES)))
+
+
+def name_wire(data: bytes) -> str:
+    """Return the name of the wire of a stream: its first event with a type says it. The default one where none does."""
+    for frame in iter_frames(data):
+        text = frame.field(b"data")
+        try:
+            event = json.loads(text) if text is not None else None
+        except ValueError:
+            continue
+        kind = event.get("type") if isinstance(event, dict) else None
+        if isinstance(kind, str):
+            return next((name for name, row in WIRES.items() if row.types.fullmatch(kind)), next(iter(WIRES)))
+    return next(iter(WIRES))
+
+
+def recognize(data: bytes) -> Wire:
+    """Return the wire of a stream; the default one for a stream of a wire that does not play."""
+    name = name_wire(data)
+    return wire_named(name) if WIRES[name].plays else default_wire()
+
+
+def check_stream(data: bytes, major: int | None, posted: bytes | None = None) -> list[Finding]:
+    """Return what is wrong with a whole stream by the rules of its wire; `posted` is the input that it answers."""
+    found: list[Finding] = import_module(WIRES[name_wire(data)].module).check_stream(data, major, posted)
+    return found
+
+
+def answers_input(data: bytes) -> bool:
+    """Whether a stream is one that answers an input with rules of its own."""
+    return WIRES[name_wire(data)].posts
+
+
+def check_input(posted: bytes) -> list[Finding]:
+    """Return what is wrong with an input, by the rules of the wire whose runs are posted."""
+    row = next(row for row in WIRES.values() if row.posts)
+    found: list[Finding] = import_module(row.module).check_input(posted)
+    return found

@@ -1,0 +1,169 @@
+"""The AI SDK's UI message stream as a wire: what `wires.contract` asks, answered for VSP.
+
+The two halves are `assembler` and `server`; here is what ties them to bytes, and what faults, sweeps and checks ask
+about single frames.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+from tpharness.finding_log import keep_first
+from tpharness.findings import Finding, Kind, Place
+from tpharness.server_events import EventKind
+from tpharness.wires.contract import NO_EVENTS, UNFINISHED, Wire
+from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp import chunks, violations
+from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.carrier import CARRIER
+from tpharness.wires.vsp.encode import DONE, encode_sse
+from tpharness.wires.vsp.inputs import WholeInputs
+from tpharness.wires.vsp.majors import MAJORS, Major, check_chunk
+from tpharness.wires.vsp.records import RECORDS
+from tpharness.wires.vsp.server import Chunks, Encoder
+
+__all__ = ["HEADERS", "WIRE", "ChunkWriter", "check_stream"]
+
+HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
+
+_NO_TIME = "1970-01-01T00:00:00Z"
+_AROUND_EVENTS = frozenset(("start", "finish", "abort", CARRIER))
+_DELTA_FIELDS = {name: record.delta_field for name, record in RECORDS.items() if record.delta_field}
+_PREFIX, _END = b"data: ", b"\n\n"
+_CARRIES = f'"{CARRIER}"'.encode()
+_OUTPUT = re.compile(rb'"type":"tool-output-(?:available|error)","toolCallId":"([^"]*)"')
+_write = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class ChunkWriter:
+    """The server's half: chunks of server events as bytes."""
+
+    def __init__(
+        self,
+        *,
+        agent_id: str,
+        carriers: bool = True,
+        message_id: str | None = None,
+        tool_name: Callable[[str], str | None] = lambda _: "",
+    ) -> None:
+        self._encoder = Encoder(agent_id=agent_id, carriers=carriers, message_id=message_id, tool_name=tool_name)
+
+    def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> bytes:
+        """Return the bytes that open the stream."""
+        return _encode(self._encoder.start(at, user_parts))
+
+    def feed(self, event: Mapping[str, Any], judged: EventKind | Finding | None = None, at: str | None = None) -> bytes:
+        """Return the bytes of one event."""
+        return _encode(self._encoder.feed(event, judged, at))
+
+    def stop(self, reason: str, at: str) -> bytes:
+        """Return the bytes of an abort, and the end marker."""
+        return _encode(self._encoder.abort(reason, at)) + DONE
+
+    def finish(self) -> bytes:
+        """Return the end marker."""
+        return DONE
+
+
+def _encode(sent: Chunks) -> bytes:
+    return encode_sse(sent[0]) if len(sent) == 1 else b"".join(map(encode_sse, sent))
+
+
+def _encode_objects(events: Iterable[Mapping[str, Any]]) -> bytes:
+    return b"".join(map(encode_sse, events))
+
+
+def check_stream(data: bytes, major: int | None = None, posted: bytes | None = None) -> list[Finding]:
+    """Return what is wrong with the bytes of a whole stream, and with `major` what that release refuses."""
+    del posted  # what a client of this wire posts has no rules of its own
+    reader = Assembler()
+    reader.begin(_NO_TIME)
+    found = []
+    if not reader.feed(data, _NO_TIME):
+        found.append(NO_EVENTS.at(Place(byte=0), got=data[:40] or None))
+    if not reader.turn_ended or next(iter(reader.journal().turns()), None) is None:  # no chunk, no turn that ends
+        found.append(UNFINISHED.at(Place(byte=len(data))))
+    reader.close(None, _NO_TIME)
+    found += reader.findings
+    if major is not None:
+        found += keep_first(
+            finding
+            for index, frame in enumerate(SseParser().feed(data))
+            for finding in check_chunk(chunks.decode_chunk(frame.data), cast("Major", major), place=Place(event=index))
+        )
+    return found
+
+
+def _is_carrier(event: Mapping[str, Any]) -> bool:
+    return event.get("type") == CARRIER
+
+
+def _frame_carries(frame: bytes) -> bool:
+    return _CARRIES in frame
+
+
+def _output_of(frame: bytes) -> bytes | None:
+    found = _OUTPUT.search(frame)
+    if found is None or b'"preliminary"' in frame or b'"providerExecuted"' in frame:
+        return None
+    return found[1]
+
+
+def _needs_no_event(event: Mapping[str, Any]) -> bool:
+    return event.get("type") in _AROUND_EVENTS
+
+
+def _is_last(event: Mapping[str, Any]) -> bool:
+    return event.get("type") in ("finish", "abort")
+
+
+def _split_delta(frame: bytes) -> list[bytes]:
+    """Return a delta one UTF-16 unit at a time, as a JavaScript server may send it (R43)."""
+    chunk = _delta_chunk(frame)
+    if chunk is None:
+        return [frame]
+    field = _DELTA_FIELDS[chunk["type"]]
+    raw = chunk[field].encode("utf-16-le", "surrogatepass")
+    units = (raw[i : i + 2].decode("utf-16-le", "surrogatepass") for i in range(0, len(raw), 2))
+    return [_PREFIX + _write({**chunk, field: unit}).encode() + _END for unit in units]
+
+
+def _delta_chunk(frame: bytes) -> dict[str, Any] | None:
+    """Return the chunk of a plain `data: {…}` frame that is a delta and nothing else; None for any other frame."""
+    data = frame.removesuffix(_END)
+    if not data.startswith(_PREFIX) or b"\n" in data or b"\r" in data or b"-delta" not in data:
+        return None
+    try:
+        chunk = json.loads(data[len(_PREFIX) :])
+    except ValueError:
+        return None
+    if not isinstance(chunk, dict) or chunk.get("type") not in _DELTA_FIELDS or "providerMetadata" in chunk:
+        return None
+    return chunk if isinstance(chunk.get(_DELTA_FIELDS[chunk["type"]]), str) else None
+
+
+WIRE = Wire(
+    name="vsp",
+    title="the UI message stream of the AI SDK",
+    headers=HEADERS,
+    open_reader=Assembler,
+    open_writer=ChunkWriter,
+    open_inputs=WholeInputs,
+    check=check_stream,
+    majors=tuple(sorted(MAJORS)),
+    violations=tuple(kind for kind in vars(violations).values() if isinstance(kind, Kind)),
+    encode=_encode_objects,
+    end=DONE,
+    is_carrier=_is_carrier,
+    frame_carries=_frame_carries,
+    begins_text=re.compile(rb'"(?:delta|inputTextDelta|text|output|input)":"?'),
+    output_of=_output_of,
+    ends_stream=re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]'),
+    is_last=_is_last,
+    needs_no_event=_needs_no_event,
+    split_delta=_split_delta,
+    resumable=True,
+)
