@@ -97,6 +97,7 @@ ROWS = [
     broken("cycles-kept", Defect.FORGETS_ANSWER, "answer-lost"),
     broken("cycles-kept", Defect.FORGETS_WORDS, "answer-lost"),
     broken("effects", Defect.FORGETS_EFFECT, "effect-forgotten", **COUNTED),
+    broken("effects", Defect.DENIES_EFFECT, "effect-denied", **LEDGER),
     broken("effects", Defect.RUNS_TWICE, "tool-ran-twice", **COUNTED),
     broken("effects", Defect.RUNS_UNAPPROVED, "tool-ran-unapproved", **COUNTED),
     replace(

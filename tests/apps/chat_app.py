@@ -43,6 +43,7 @@ _WRITING = 0.5  # seconds in which another message may come
 _LONGEST = 1 << 16  # letters of a result
 NOT_APPROVED = "The user has not approved this call."
 INTERRUPTED = "The tool was interrupted; whether it has run is not known."
+DENIED = "Cancelled: the tool was not executed."
 SCHEMA: Json = {
     "type": "object",
     "properties": {"city": {"type": "string"}, "nights": {"type": "integer", "minimum": 1}},
@@ -85,6 +86,7 @@ class Defect(StrEnum):
     FORGETS_ANSWER = "an answer is not stored"
     FORGETS_WORDS = "the words of an answer that calls a tool are not told"
     FORGETS_EFFECT = "an interruption while a tool runs takes back its call"
+    DENIES_EFFECT = "a call whose tool is interrupted is told with a result that says that the tool has not run"
     RUNS_TWICE = "every tool runs twice"
     RUNS_UNAPPROVED = "a tool runs although its user has denied the approval that was asked for"
     DROPS_EMPTY_RESULT = "a result without a letter is not stored"
@@ -536,6 +538,9 @@ class ChatApp:
             chat.messages.append(dict(chat.messages[begun - 1]))
         if self._has(Defect.FORGETS_CYCLE) and step > begun:
             del chat.messages[begun:step]
+        if self._has(Defect.DENIES_EFFECT):
+            denied = [{**m, "content": DENIED} if m.get("content") == INTERRUPTED else m for m in new]
+            chat.messages[begun:] = denied
         if self._has(Defect.FORGETS_EFFECT) and new and new[-1].get("content") == INTERRUPTED:
             del chat.messages[begun:]
         if self._has(Defect.INVENTS_CALL):

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
-from tests.apps.chat_app import ChatApp, running
+from tests.apps.chat_app import INTERRUPTED, ChatApp, running
 
 from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import URL_VARIABLE
@@ -53,7 +53,7 @@ async def run_on(app: ChatApp, *ids: str, options: dict[str, Any] | None = None,
         app.effects_url, app.environment = environment.get(URL_VARIABLE), environment
 
     usual = {"history": "last-message", "allow": ("book_hotel",), "answer": 60.0, "stop_within": 0.4, "concurrency": 12}
-    given: dict[str, Any] = usual | config
+    given: dict[str, Any] = usual | {"outcome_unknown": (INTERRUPTED,)} | config
     async with running(app) as port:
         known = AppConfig(name="chat", url=f"http://127.0.0.1:{port}/api/chat", **given)
         return [event async for event in play_app(AppOptions(config=known, ids=ids, on_ready=ready, **(options or {})))]

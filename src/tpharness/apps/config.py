@@ -54,7 +54,8 @@ class AppConfig:
     says whether the page has a button for another answer, which posts as `regenerate()` of `useChat` does; `edit`
     whether a message can be edited there, which posts as `sendMessage()` does with the id of a message. `trims` is what
     the application leaves out of a long chat on purpose: "messages", the oldest ones, told in a summary or not at all;
-    "tools", the calls of earlier turns with their results, or the contents of these. `allow` are the
+    "tools", the calls of earlier turns with their results, or the contents of these. `outcome_unknown` are the texts by
+    which it tells its model that nobody knows whether a tool has run. `allow` are the
     tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
     `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
     every post. `concurrency` is how many cases run at once. Seconds: `ready` until it listens, `answer` for one answer,
@@ -75,6 +76,7 @@ class AppConfig:
     regenerate: bool = False
     edit: bool = False
     trims: tuple[str, ...] = ()
+    outcome_unknown: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     args: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     effects: str | None = None
@@ -159,6 +161,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "regenerate": _SWITCH,
     "edit": _SWITCH,
     "trims": ((list,), "a list of words"),
+    "outcome_unknown": ((list,), "a list of texts"),
     "effects": _TEXT,
     "headers": _OBJECT,
     "body": _OBJECT,
@@ -232,6 +235,7 @@ def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> Ap
     values: dict[str, Any] = {key: value for key, value in table.items() if key not in ("tools", "command")}
     command = table.get("command", ())
     values["trims"] = tuple(table.get("trims", ()))
+    values["outcome_unknown"] = tuple(map(str, table.get("outcome_unknown", ())))
     values["command"] = tuple(split_command(command)) if isinstance(command, str) else tuple(map(str, command))
     return _checked(AppConfig(name=name, folder=folder, **values, **_tools(table.get("tools", {}), where)), where)
 
@@ -300,6 +304,11 @@ def _checked(config: AppConfig, where: str) -> AppConfig:
         raise UsageError(
             f"{where}: trims has {quote(unknown[0])}, expected one of {', '.join(_TRIMS)}",
             hint='trims = ["messages"] tells the model only the end of a chat, ["tools"] leaves old calls out',
+        )
+    if not all(words.strip() for words in config.outcome_unknown):
+        raise UsageError(
+            f"{where}: outcome_unknown is {quote(list(config.outcome_unknown))}, expected texts with a word in them",
+            hint='the result by which your application says it: outcome_unknown = ["The outcome is not known"]',
         )
     require_known_client(config.client, f"{where}: client")
     for key in ("stop", "thread", "resume"):

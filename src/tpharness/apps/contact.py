@@ -16,7 +16,7 @@ from tpharness.apps.cases.case import AppCase
 from tpharness.apps.checks.truth import is_part_of
 from tpharness.apps.evidence import shown_text
 from tpharness.apps.play import Player
-from tpharness.apps.trouble import find_trouble
+from tpharness.apps.trouble import find_trouble, unread_answer
 from tpharness.findings import Finding
 from tpharness.model_apis.registry import ApiName, find_api
 
@@ -43,7 +43,7 @@ async def first_contact(player: Player, mark: str) -> Contact:
     begun = time.monotonic()
     case = AppCase(id=CONTACT, title="A first message", turns=(next_turn(_HELLO),))
     evidence = await player.play(case, mark)
-    trouble = find_trouble(evidence)
+    trouble = find_trouble(evidence) or unread_answer(evidence.turns[0])
     seconds = time.monotonic() - begun
     if trouble is not None:
         return Contact(trouble=trouble.with_place(case=CONTACT), seconds=seconds)

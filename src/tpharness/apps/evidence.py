@@ -255,7 +255,9 @@ class AppEvidence:
     those that the ledger has seen, None without it; `streams` are those of all clients, in the order in which they
     began; `differences` says where a real client posts or holds something else than ours would; `shows_answers` is
     whether the application was seen to show its user an answer of the model word for word, before any case, and
-    `goes_on` whether it was seen to ask the model again when a tool had returned.
+    `goes_on` whether it was seen to ask the model again when a tool had returned, `tells_references` whether it then
+    told the model the reference of the ledger's run, `known_result` what it told as the result, None before any run.
+    `outcome_unknown` are the texts by which it says that nobody knows whether a tool has run.
     """
 
     case: AppCase
@@ -269,6 +271,9 @@ class AppEvidence:
     differences: tuple[str, ...] = ()
     shows_answers: bool = False
     goes_on: bool = False
+    tells_references: bool = False
+    known_result: str | None = None
+    outcome_unknown: tuple[str, ...] = ()
 
     @property
     def view(self) -> Fetched | None:

@@ -1,7 +1,8 @@
 """Measuring the tool: one uncut run before the cases, which is not judged.
 
-In: a player and the tool that may be called. Out: the player knows how long the tool takes and that it has run; or an
-error says that its runs are not counted, because then a missing effect could never be found.
+In: a player and the tool that may be called. Out: the player knows how long the tool takes, that it has run, and what
+the model is told of its result; or an error says that its runs are not counted, because then a missing effect could
+never be found.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.cases.case import Tool
 from tpharness.apps.checks.effects import returned_calls
-from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE
+from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, reference_of
 from tpharness.apps.evidence import AppEvidence
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import Player
@@ -29,6 +30,10 @@ async def measure_tool(player: Player, tool: Tool, effects_command: str | None) 
     asked = evidence.turns[0].asked
     if len(asked) > 1 and asked[0].ended_at is not None:
         player.tool_seconds = max(0.0, asked[1].started_at - asked[0].ended_at)
+    results = [result.content for one in asked for result in one.told_results()]
+    player.known_result = next(iter(results), None)
+    references = [reference_of(run.number) for run in evidence.tool_runs or ()]
+    player.tells_references = any(name in content for name in references for content in results)
     if evidence.tool_runs == () and any(one.complete_calls for one in asked):
         raise UsageError(
             f"the model called {tool.name}, and no run of it reached the ledger of effects",

@@ -40,6 +40,7 @@ __all__ = ["NotPlayedError", "Player"]
 
 _POLL = 0.004
 _CATCH_UP = 10  # times the quiet time that the client may lag behind the model
+_SILENT = 5  # times the quiet time after which a call that is whole counts as running, shown or not
 _QUIET_LIMIT = 2.0
 _SETTLE = 0.03  # seconds without a new request after which a run that nobody reads counts as over
 _SETTLE_READ = 0.01  # the same for a run that was read to its end, or that has left the model
@@ -57,7 +58,8 @@ class Player:
     `ledger` is the one that the application has mounted, None for none. `tool_seconds` is how long its tools were seen
     to take, which bounds the wait for a tool that nobody waits for; `tool_has_run` is whether one was seen to run since
     the application was started, so that there is something to count; `shows_answers` whether it was seen to show its
-    user an answer of the model word for word; `wants_thoughts` whether it asks its model to think.
+    user an answer of the model word for word; `wants_thoughts` whether it asks its model to think; `known_result` what
+    its model was told as a tool's result, and `tells_references` whether that names the run of the ledger.
     """
 
     def __init__(
@@ -78,7 +80,8 @@ class Player:
         self._real = real
         self.tool_seconds: float | None = None
         self.tool_has_run = False
-        self.shows_answers = self.wants_thoughts = False
+        self.shows_answers = self.wants_thoughts = self.tells_references = False
+        self.known_result: str | None = None
         self.keeps_history = keeps_history(profile)
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
@@ -109,6 +112,9 @@ class Player:
             stop_within=self._config.stop_within,
             shows_answers=self.shows_answers,
             goes_on=self.tool_seconds is not None,
+            tells_references=self.tells_references,
+            known_result=self.known_result,
+            outcome_unknown=self._config.outcome_unknown,
             runs_before=runs_before,
             tool_runs=tools.seen() if tools is not None else None,
             streams=streams_of(reply for client in stage.clients for reply in client.replies),
@@ -224,7 +230,8 @@ class Player:
         reached = await self._reached(stage, turn, cut, reply)
         waited = loop.time()
         while True:
-            if reached is not None and turn.plans[cut.request].breaks is not Break.STATUS:
+            unshown = cut.in_tool and stage.tools is None and not reply.has("tool-input-available")
+            if reached is not None and turn.plans[cut.request].breaks is not Break.STATUS and not unshown:
                 await self._quiet(stage, reply)
             answered = await self._approved(stage, turn, reply)
             if answered is None:
@@ -253,7 +260,7 @@ class Player:
 
     async def _reached(self, stage: Stage, turn: Turn, cut: Cut, reply: Reply) -> Exchange | None:
         """Wait until the answer holds at the place of the cut, or is whole and its tools run; None if it never does."""
-        plan = turn.plans[cut.request]
+        plan, loop, quiet = turn.plans[cut.request], asyncio.get_running_loop(), self._config.quiet
 
         def found() -> Exchange | None:
             exchange = next((e for e in reversed(stage.conversation.exchanges) if e.plan is plan), None)
@@ -262,7 +269,9 @@ class Player:
             if cut.in_tool and stage.tools is not None:
                 return exchange if stage.tools.are_held() else None
             if cut.in_tool:
-                shown = reply.has("tool-input-available") or self._later(stage, exchange)
+                # Some send a call together with its result, or not at all: then it counts that nothing else comes.
+                silent = loop.time() - max(reply.latest_at, exchange.ended_at or loop.time()) >= _SILENT * quiet
+                shown = reply.has("tool-input-available") or self._later(stage, exchange) or silent
                 return exchange if exchange.outcome is Outcome.COMPLETED and shown else None
             return exchange if exchange.outcome is Outcome.HELD or exchange.is_over else None
 

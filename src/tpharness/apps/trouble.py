@@ -19,8 +19,9 @@ from tpharness.findings import Finding, Kind, shorten
 from tpharness.model_apis.plan import Call
 from tpharness.printable import counted
 
-__all__ = ["KINDS", "find_trouble", "turn_trouble"]
+__all__ = ["KINDS", "find_trouble", "turn_trouble", "unread_answer"]
 
+_OK = 200
 _NO_SUCH_ADDRESS = (404, 405)
 
 UNREACHABLE = Kind("app-unreachable")
@@ -143,6 +144,18 @@ def turn_trouble(turn: TurnSeen, *, earlier: tuple[str, ...] = ()) -> Finding:
         return (SILENT if silent else UNREACHABLE).at(at(turn), got=describe(reply))
     kind = _by_status(reply) or _by_answer(turn, reply, earlier)
     return kind.at(at(turn), got=describe(reply), expected="a request to the model")
+
+
+def unread_answer(turn: TurnSeen) -> Finding | None:
+    """Return that an answer which reached the model cannot be read, as it is not an event stream; None if it is one.
+
+    A stream of plain text, such as one of `toTextStreamResponse()`, is not read; nothing could be said of what its
+    user sees.
+    """
+    reply = turn.reply
+    if reply is None or reply.status != _OK or reply.content_type == "text/event-stream":
+        return None
+    return NOT_A_STREAM.at(at(turn), got=describe(reply), expected="text/event-stream")
 
 
 def _by_status(reply: ReplySeen) -> Kind | None:

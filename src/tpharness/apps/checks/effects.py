@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import complete_cycles
+from tpharness.apps.checks.outcomes import DENIED, IN_DOUBT, doubtful_outcomes
 from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import args_of
 from tpharness.apps.effects import ToolRunSeen
@@ -21,7 +22,7 @@ from tpharness.findings import Finding, Kind
 from tpharness.model_apis.plan import Call
 from tpharness.printable import counted
 
-__all__ = ["CHECK", "returned_calls"]
+__all__ = ["CHECK", "counted_calls", "returned_calls"]
 
 FORGOTTEN = Kind("effect-forgotten")
 REPEATED = Kind("tool-ran-twice")
@@ -42,6 +43,9 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
             if call.call_id not in told:
                 told.add(call.call_id)
                 yield finding
+    if runs is not None:
+        later = chain.from_iterable(doubtful_outcomes(evidence, *one, runs) for one in evidence.followings)
+        yield from islice(later, 1)
 
 
 def _forgotten(
@@ -52,7 +56,7 @@ def _forgotten(
     gone = {value for _, kind, value in left_out(evidence, next_turn, asked) if kind == "call"}
     for turn in evidence.branch(next_turn)[:-1]:
         complete = {call.call_id for call, _ in complete_cycles(turn)} | gone
-        for call, known in _guess_runs(evidence, turn) if runs is None else _seen_runs(turn, runs):
+        for call, known in counted_calls(evidence, turn) if runs is None else _seen_runs(turn, runs):
             missing = [word for word, ids in (("call of it", calls), ("result", results)) if call.call_id not in ids]
             if missing and call.call_id not in complete and not _is_noted(call, asked, evidence):
                 place = at(next_turn, request=asked.number)
@@ -165,7 +169,7 @@ def _counted_too_often(evidence: AppEvidence) -> Iterator[Finding]:
             return
 
 
-def _guess_runs(evidence: AppEvidence, turn: TurnSeen) -> Iterator[tuple[Call, str]]:
+def counted_calls(evidence: AppEvidence, turn: TurnSeen) -> Iterator[tuple[Call, str]]:
     """Yield the calls of a turn whose tool has run, with how that is known."""
     earlier = next((t.runs for t in evidence.turns if t.number == turn.number - 1), evidence.runs_before)
     if turn.runs is None or earlier is None:
@@ -199,7 +203,7 @@ def returned_calls(turn: TurnSeen) -> Iterator[tuple[Call, str]]:
 CHECK = AppCheck(
     name="effects",
     clause="app.effects",
-    kinds=(FORGOTTEN, REPEATED, UNAPPROVED, IDLE),
+    kinds=(FORGOTTEN, REPEATED, UNAPPROVED, IDLE, DENIED, IN_DOUBT),
     find=find,
     applies=lambda evidence: any(asked.called for _, asked in evidence.asked),
 )

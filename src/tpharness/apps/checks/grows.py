@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import misplaced_results
-from tpharness.apps.checks.truth import normal
+from tpharness.apps.checks.truth import normal, same_output
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 from tpharness.apps.provider.exchange import Outcome
 from tpharness.findings import Finding, Kind
@@ -62,7 +62,7 @@ def _changes(evidence: AppEvidence, turn: TurnSeen, before: Asked, after: Asked)
     for result in before.told_results():
         later = now.get(result.call_id)
         cleared = clears and result.call_id not in own
-        if later is not None and normal(later.content) != normal(result.content) and not cleared:
+        if later is not None and not same_output(later.content, result.content) and not cleared:
             yield f"the result of {result.call_id}", result.content, later.content
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.effects import counted_calls
+from tpharness.apps.checks.outcomes import UNPROVEN, unproven_outcomes
 from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import same_result, unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_outputs, shown_text
@@ -29,6 +31,10 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         yield from islice(_trimmed(evidence), 1)
     yield from _told_otherwise(*evidence.following)
     following, asked = evidence.following
+    if evidence.tool_runs is None:
+        before = evidence.branch(following)[:-1]
+        ran = [(turn, call) for turn in before for call, _ in counted_calls(evidence, turn)]
+        yield from islice(unproven_outcomes(evidence, following, asked, ran), 1)
     if left_out(evidence, following, asked):
         return  # that the model is told less is meant
     if evidence.replaced(following):
@@ -72,7 +78,7 @@ def _letters(text: str) -> str:
 CHECK = AppCheck(
     name="seen-and-told",
     clause="app.seen-and-told",
-    kinds=(TOLD_MORE, TOLD_LESS, TOLD_OTHERWISE, TRIMMED),
+    kinds=(TOLD_MORE, TOLD_LESS, TOLD_OTHERWISE, UNPROVEN, TRIMMED),
     find=find,
     applies=lambda evidence: evidence.following is not None,
 )

@@ -80,23 +80,28 @@ def is_part_of(text: str, whole: str) -> bool:
     return normal(text) in normal(whole)
 
 
-def same_result(told: str, shown: Any) -> bool:
-    """Whether the text of a result is the output that a user saw: the same text, or JSON with the same value.
+def same_result(told: Any, shown: Any) -> bool:
+    """Whether a result that is told is the output that a user saw: the same text, or JSON with the same value.
 
-    It may be in a field of an object, since some APIs take no other results than objects.
+    Either may be the JSON text of it; what is told may be in a field of an object, since some APIs take no other
+    results than objects.
     """
-    try:
-        value = json.loads(told)
-    except ValueError:
-        value = told
+    value = _value(told)
     inner = value.values() if isinstance(value, dict) else ()
-    return any(_alike(one, shown) for one in (told, value, *inner))
+    return any(_alike(one, other) for one in (told, value, *inner) for other in (shown, _value(shown)))
 
 
 def same_output(one: Any, other: Any) -> bool:
     """Whether two outputs on a screen are the same value, either of which may be the JSON text of it."""
-    texts = ((text, value) for text, value in ((one, other), (other, one)) if isinstance(text, str))
-    return _alike(one, other) or any(same_result(text, value) for text, value in texts)
+    return same_result(one, other) or same_result(other, one)
+
+
+def _value(text: Any) -> Any:
+    """Return what a text is as JSON, else itself."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return text
 
 
 def _alike(told: Any, shown: Any) -> bool:
