@@ -26,7 +26,7 @@ sys.dont_write_bytecode = False
 # A machine that sets this hides what is left in the buffers of a command when it ends.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
-pytest_plugins = ["pytester", "tests.distribution", "tests.prerequisites"]
+pytest_plugins = ["pytester", "tests.distribution", "tests.prerequisites", "tests.repetition"]
 
 
 def pytest_configure() -> None:

@@ -49,6 +49,9 @@ RETURNS = ("tool-returns/empty-text", "tool-returns/very-much")
 FAILS = ("tool-fails/with-an-error", "tool-fails/one-of-two")
 LATE_STOP = frozenset({"stop-ignored"})
 """Of an application whose stop works: on a busy machine the model may have been asked again before it arrives."""
+LATE_CUT = frozenset({"effect-forgotten"})
+"""Of an application that takes back what was whole: on a busy machine it hears that its user has left when the tool has
+run. Then the model was given a result that the user has not seen, and is not given it again."""
 RACES = ("stop-button/twice", "stop-button/after-the-end", "stop-button/and-a-message")
 APPROVALS = ("approval/in-two-tabs", "approval/after-reload")
 LONG = ("long-chat/many-turns", "long-chat/many-steps")
@@ -85,7 +88,7 @@ ROWS = [
         broken("branches", Defect.KEEPS_OLD_ANSWER, "replaced-told", **BRANCHING),
         besides=frozenset({"chat-same-role-twice"}),  # the two answers follow each other
     ),
-    broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"),
+    replace(broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"), besides=LATE_CUT),
     replace(
         broken("cycles-kept", Defect.SWAPS_RESULTS, "result-misplaced"),
         besides=frozenset({"history-changed"}),  # in a long chat results change places anew in each turn

@@ -23,6 +23,8 @@ KEEPS_HALF = (
         async for chunk in words("2", text):
             half["content"] += chunk.get("delta", "")
             yield chunk
+            while self.thread["thread_id"] == "stopped" and half["content"].endswith("eighteen") and not self.stopped:
+                await asyncio.sleep(PAUSE)  # Stop comes here, however busy the machine is
 """,
 )
 
