@@ -20,7 +20,7 @@ from tpharness.wires import registry
 from tpharness.wires.contract import NO_EVENTS, UNFINISHED
 from tpharness.wires.registry import default_wire
 
-__all__ = ["check", "check_data", "check_json", "check_scenario", "input_beside"]
+__all__ = ["check", "check_data", "check_scenario", "input_beside", "is_input"]
 
 
 def check(
@@ -74,6 +74,11 @@ def input_beside(file: Path, data: bytes) -> bytes | None:
     return None if posted.strip() == b"null" else posted  # a turn for which nothing was posted
 
 
+def is_input(file: str) -> bool:
+    """Whether a file is the input that the stream beside it answers."""
+    return file.endswith(_INPUT) and Path(f"{file.removesuffix(_INPUT)}.sse").is_file()
+
+
 def check_data(data: bytes, file: str, *, major: int | None = None, posted: bytes | None = None) -> list[Finding]:
     """Return what is wrong with the bytes of a file: a stream, events or a thread, as `sort_of` says.
 
@@ -84,13 +89,8 @@ def check_data(data: bytes, file: str, *, major: int | None = None, posted: byte
             return check_stream(data, file, major=major, posted=posted)
         case "events":
             return _check_event_lines(data, file)
-    if file.endswith(_INPUT) and Path(f"{file.removesuffix(_INPUT)}.sse").is_file():
+    if is_input(file):
         return [finding.with_place(file=file) for finding in registry.check_input(data)]
-    return check_json(data, file)
-
-
-def check_json(data: bytes, file: str) -> list[Finding]:
-    """Return what is wrong with the bytes of a thread."""
     parsed = parse_json(data, file=file)
     found = list(parsed.findings)
     if parsed.ok:

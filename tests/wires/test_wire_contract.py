@@ -35,6 +35,7 @@ NAMES_CHUNKS = {
     "histories/ai_sdk.py": "the AI SDK's own messages",
     "histories/ai_sdk_model.py": "the AI SDK's own messages",
     "histories/exchange/from_ui_messages.py": "the AI SDK's own messages",
+    "histories/stored/ui_messages.py": "the AI SDK's own messages",
 }
 """Who names a kind of chunk outside of its wire and of the peers, and why it is not the wire that is named."""
 

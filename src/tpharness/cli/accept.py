@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import Document, Done, document_json
 from tpharness.cli.options import Argument, Option
+from tpharness.errors import UsageError
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level, shorten
 from tpharness.model_apis.check import check_payload
@@ -69,8 +71,11 @@ def accept(
     types: Annotated[
         bool, Option("--types", help="Also check against the official SDK's types (extra: providers).")
     ] = False,
+    repair: Annotated[
+        bool, Option("--repair", help="Print the least change with which it is taken; with -o, write it.")
+    ] = False,
     level: Annotated[Level, Option(help="The weakest findings that are printed.")] = Level.MAY,
-    output: Annotated[str, Option("-o", "--output", help="FILE.jsonl or a folder, instead of printing.")] = "-",
+    output: Annotated[str, Option("-o", "--output", help="FILE.jsonl or a folder, instead of printing.")] = "",
     json: Annotated[bool, Option("--json", help="Print JSON, of several documents a line each.")] = False,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
@@ -80,7 +85,13 @@ def accept(
 
     Nothing is sent anywhere. The rules come from documentation, SDKs and errors that people reported.
     """
-    options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, verdict=_verdict)
+    options = BatchOptions(output=output or "-", as_json=json, jobs=jobs, resume=resume, force=force, verdict=_verdict)
+    if repair:
+        if find_spec("tpharness.histories") is None:
+            raise UsageError("--repair needs the package tpharness.histories", hint="install tpharness whole")
+        from tpharness.cli.repair import repair_each  # noqa: PLC0415  # of a room
+
+        repair_each(files, api, model, options, writes=bool(output), of_request=True)
     each_document(files, AcceptBy(api, model, types, level), options)
 
 

@@ -63,6 +63,9 @@ COMMANDS: dict[str, CommandEntry] = {
     "convert": CommandEntry("convert", "Convert a thread to another version."),
     "history": CommandEntry("history", "Print the messages that the next model call gets.", room="histories"),
     "import": CommandEntry("import_", "Make a thread of another program's messages.", "import_", room="histories"),
+    "repair": CommandEntry(
+        "repair", "Repair stored conversations: what is wrong, and what can be done about it.", room="histories"
+    ),
     "fold": CommandEntry("fold", "Fold a recorded stream into a thread."),
     "app": CommandEntry("application", "Judge a chat application as it runs.", room="apps"),
     "record": CommandEntry("record", "Record a live stream as a scenario."),

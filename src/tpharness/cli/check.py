@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from tpharness.checking import check_data, check_json, check_scenario, input_beside
+from tpharness.checking import check_data, check_scenario, input_beside, is_input
 from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import Document, Done, Note
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
-from tpharness.printable import counted
+from tpharness.folding import sort_of
+from tpharness.protocol.parse import parse_json
+from tpharness.protocol.reading import check_as_read
 
 __all__ = ["check"]
 
@@ -26,12 +29,13 @@ _ENDINGS = (".json", ".jsonl", ".ndjson", ".sse", ".yaml", ".yml")
 class CheckAs:
     """Checks a document."""
 
+    source: str | None
     major: int | None
     level: Level
     posted: bytes | None = None
 
     def __call__(self, document: Document) -> Done:
-        found = self._findings(document)
+        format_, found = self._findings(document)
         shown = [finding for finding in found if finding.level.rank <= self.level.rank]
         # of many documents what breaks no rule is printed once a kind
         single = [finding for finding in shown if document.alone or finding.level is Level.MUST]
@@ -40,20 +44,37 @@ class CheckAs:
         return Done(
             outcome=_outcome(found),
             code=int(_outcome(found) == _WRONG),
-            lines=tuple(_lines(document, found, single)),
+            lines=tuple(_lines(document, format_, found, single)),
             notes=(*notes, *_hidden(found, shown)),
-            facts={"findings": report},
+            facts={"format": format_, "findings": report} if format_ else {"findings": report},
             report=report,
         )
 
-    def _findings(self, document: Document) -> list[Finding]:
+    def _findings(self, document: Document) -> tuple[str, list[Finding]]:
+        """Return the format of a document, "" where its name says it, and what is wrong with it."""
         name, data = document.name, document.data
         if Path(name).suffix in (".yaml", ".yml"):
-            return check_scenario(Path(name))
-        if Path(name).suffix in (".jsonl", ".ndjson") and data.startswith(b"["):  # the lines of a conversation
-            return check_json(data, name)
-        posted = self.posted if self.posted is not None else input_beside(Path(name), data)
-        return check_data(data, name, major=self.major, posted=posted)
+            return "", check_scenario(Path(name))
+        are_messages = Path(name).suffix in (".jsonl", ".ndjson") and data.startswith(b"[")
+        if self.source is None and not are_messages and (sort_of(name, data) != "json" or is_input(name)):
+            posted = self.posted if self.posted is not None else input_beside(Path(name), data)
+            return "", check_data(data, name, major=self.major, posted=posted)
+        parsed = parse_json(data, file=name)
+        if not parsed.ok:
+            return "", list(parsed.findings)
+        format_, found = _check_value(parsed.value, self.source)
+        return format_, [*parsed.findings, *(finding.with_place(file=name) for finding in found)]
+
+
+def _check_value(value: Any, source: str | None) -> tuple[str, list[Finding]]:
+    """Check a JSON value as a thread, or in another format, which is recognised where it is plain."""
+    of_thread = source == "thread" or (source is None and isinstance(value, Mapping) and "turns" in value)
+    if of_thread or (source is None and find_spec("tpharness.histories") is None):
+        return "thread", check_as_read(value, observations=True)
+    from tpharness.histories.stored.formats import check_stored, format_of, require_format  # noqa: PLC0415  # a room
+
+    format_ = (require_format(source) if source is not None else format_of(value)) or "thread"
+    return format_, check_stored(value, format_)
 
 
 def _note(finding: Finding) -> Note:
@@ -66,12 +87,13 @@ def _hidden(found: list[Finding], shown: list[Finding]) -> Iterator[Note]:
             yield Note(line=f"{finding.level.name} {finding.code} is not printed (--level)", why=finding.code)
 
 
-def _lines(document: Document, found: list[Finding], shown: list[Finding]) -> Iterator[str]:
+def _lines(document: Document, format_: str, found: list[Finding], shown: list[Finding]) -> Iterator[str]:
     for finding in shown:
         yield finding.line()
         yield f"  {finding.kind.remedy}"
     if document.alone and _outcome(found) != _WRONG:
-        yield f"{counted(1, 'file')} checked, {_verdict([_outcome(found)])}"
+        named = "" if format_ in ("", "thread") else f" as {format_}"
+        yield f"1 file checked{named}, {_verdict([_outcome(found)])}"
 
 
 def _outcome(found: list[Finding]) -> str:
@@ -91,6 +113,12 @@ def check(
             " - is standard input."
         ),
     ],
+    source: Annotated[
+        str | None,
+        Option(
+            "--from", help="thread, ai-sdk, pydantic-ai or a model's API, such as openai-chat; else it is recognised."
+        ),
+    ] = None,
     json: Annotated[bool, Option("--json", help="Print JSON, of several documents a line each.")] = False,
     major: Annotated[int | None, Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
     input: Annotated[  # noqa: A002  # the name of the option
@@ -104,8 +132,9 @@ def check(
 ) -> None:
     """Check threads, scenarios and streams without playing them.
 
-    Threads are checked against schema and rules, scenarios against their language, streams against the order of chunks.
-    A stream of AG-UI is known by its content, and held to the rules of AG-UI 1.0 (`tpharness docs AG_UI`).
+    Threads are checked against schema and rules, scenarios against their language, streams against the order of chunks,
+    messages of other programs against their format, and for calls and answers that do not belong together. A stream of
+    AG-UI is known by its content, and held to the rules of AG-UI 1.0 (`tpharness docs AG_UI`).
     """
     check_stdin_once([*files, *([input] if input else [])])
     if input is not None and (len(files) > 1 or Path(files[0]).is_dir()):
@@ -114,4 +143,4 @@ def check(
     options = BatchOptions(
         output=output, as_json=json, jobs=jobs, resume=resume, force=force, verdict=_verdict, endings=_ENDINGS
     )
-    each_document(files, CheckAs(major, level, posted), options)
+    each_document(files, CheckAs(source, major, level, posted), options)

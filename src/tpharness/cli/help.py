@@ -92,6 +92,7 @@ EXAMPLES: dict[str, str] = {
     "accept": """
         tpharness accept request.json                     the API answered 400: which rule, where, what to do
         tpharness accept messages.json --api anthropic --model claude-sonnet-4-5
+        tpharness accept request.json --repair            the least change with which it is taken
         jq .body log.json | tpharness accept - --json
         tpharness history thread.json --for anthropic --next-user "Go on" | tpharness accept - --api anthropic
         """,
@@ -116,6 +117,10 @@ EXAMPLES: dict[str, str] = {
     "import": """
         tpharness import messages.json --from pydantic-ai -o thread.json
         tpharness import chats/ --from ai-sdk -o threads/ --resume
+        """,
+    "repair": """
+        tpharness repair chats/                           what would be changed; nothing is written
+        tpharness repair chats/ -o repaired/ --json       each change with its ruling, a line for each document
         """,
     "fold": """
         tpharness fold stream.sse > thread.json           the thread of a recorded stream

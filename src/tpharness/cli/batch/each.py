@@ -256,7 +256,7 @@ class _Total:
                 report["written"] = one.written
             if self.options.output != "-" or (failed and one.result is None):
                 write_bytes("-", json_bytes(report) + b"\n")
-        elif self.options.output == "-" or not self.options.makes:
+        else:
             say(*done.lines)
 
     def _progress(self) -> None:

@@ -52,8 +52,8 @@ class Done:
     """What a command has done with one document.
 
     `outcome` is the word that the total counts. `value` is the JSON value that was made, or `raw` its bytes where they
-    matter. `lines` are for people, on standard output; `facts` are what `--json` says beside them, `report` is all that
-    it says of a document that is alone.
+    matter. `lines` are for people, on standard output, where no result is printed; `facts` are what `--json` says
+    beside them, `report` is all that it says of a document that is alone.
     """
 
     outcome: str

@@ -1,0 +1,129 @@
+"""`tpharness repair`: stored conversations without what is wrong with them, as far as that can be done mechanically."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.work import Document, Done, Note, document_json
+from tpharness.cli.options import Argument, Option
+from tpharness.errors import UsageError
+from tpharness.findings import Finding
+from tpharness.histories.stored.formats import STORED_FORMATS, format_of, repair_stored, require_format
+from tpharness.histories.stored.sequence import Change
+from tpharness.model_apis.request import read_request
+
+__all__ = ["repair", "repair_each"]
+
+_REPAIRED, _LEFT = "repaired", "not repaired"
+
+
+@dataclass(frozen=True, slots=True)
+class RepairIn:
+    """Repairs a document."""
+
+    source: str | None
+    model: str | None
+    writes: bool
+    prints: bool
+    of_request: bool = False
+    """Whether the document is a request to a model's API, whatever else it might be."""
+
+    def __call__(self, document: Document) -> Done:
+        value, notes = document_json(document)
+        if self.of_request:
+            found = require_format(read_request(value, provider=self.source, model=self.model).provider)
+        elif self.source is not None:
+            found = require_format(self.source)
+        elif (plain := format_of(value)) is not None:
+            found = plain
+        else:
+            raise UsageError(
+                f"{document.name} could be in several formats, or in none that is known",
+                hint=f"name it: --from {'|'.join(STORED_FORMATS)}",
+            )
+        repaired = repair_stored(value, found, model=self.model)
+        named = "" if document.alone else f"{document.name}: "
+        lines = [f"{named}{_words(change)}" for change in repaired.changes]
+        outcome = "valid"
+        if repaired.changes:
+            outcome = _REPAIRED if self.writes else "to be repaired"
+        elif repaired.left:
+            outcome = _LEFT
+            lines += [f"{named}not repaired: {_left(finding)}" for finding in repaired.left]
+        if document.alone:
+            lines.append(f"{document.name}: {found}, {outcome}")
+        code = int(outcome == _LEFT or (not self.writes and outcome != "valid"))
+        facts = {
+            "format": found,
+            "changes": [_as_json(change) for change in repaired.changes],
+            "left": [finding.as_json() for finding in repaired.left],
+        }
+        result = None if outcome == _LEFT or not self.writes else repaired.value
+        if self.prints:
+            shown = tuple(Note(line=line) for line in lines)
+            return Done(outcome=outcome, code=code, value=result, notes=(*notes, *shown), facts=facts)
+        return Done(outcome=outcome, code=code, value=result, lines=tuple(lines), notes=tuple(notes), facts=facts)
+
+
+def _words(change: Change) -> str:
+    decided = f" [{change.ruling}]" if change.ruling else ""
+    return f"{change.pointer or '(root)'}: {change.kind.title}: {change.done}{decided}"
+
+
+def _left(finding: Finding) -> str:
+    return f"{finding.line()}; {finding.kind.remedy}"
+
+
+def _as_json(change: Change) -> dict[str, Any]:
+    return {
+        "code": change.kind.code,
+        "pointer": change.pointer,
+        "wrong": change.kind.title,
+        "done": change.done,
+        "ruling": change.ruling,
+    }
+
+
+def _verdict(outcomes: Collection[str]) -> str:
+    return "all of them are valid now" if _REPAIRED in outcomes else "nothing to repair"
+
+
+def repair(
+    files: Annotated[
+        list[str], Argument(help="Conversations as JSON: files, folders, JSON Lines; - is standard input.")
+    ],
+    source: Annotated[str | None, Option("--from", help=f"{', '.join(STORED_FORMATS)}; else it is recognised.")] = None,
+    model: Annotated[str | None, Option(help="The model, for a request that does not name it.")] = None,
+    output: Annotated[
+        str, Option("-o", "--output", help="A file, for several a folder or FILE.jsonl; without it nothing is written.")
+    ] = "",
+    json: Annotated[bool, Option("--json", help="Print a report for each document, a line each.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what -o names.")] = False,
+) -> None:
+    """Repair stored conversations: what is wrong, and what can be done about it.
+
+    Without -o only what would be changed is printed. What is written is valid; a document that cannot be made so is not
+    written, and what is left to do by hand is printed.
+    """
+    options = BatchOptions(output=output or "-", as_json=json, jobs=jobs, resume=resume, force=force)
+    repair_each(files, source, model, options, writes=bool(output))
+
+
+def repair_each(
+    files: list[str],
+    source: str | None,
+    model: str | None,
+    options: BatchOptions,
+    *,
+    writes: bool,
+    of_request: bool = False,
+) -> None:
+    """Repair the documents, and exit; also for `tpharness accept --repair`."""
+    prints = writes and options.output == "-" and not options.as_json
+    work = RepairIn(source, model, writes, prints, of_request)
+    each_document(files, work, replace(options, makes=writes, verdict=None if prints else _verdict))

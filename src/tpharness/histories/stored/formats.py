@@ -1,0 +1,171 @@
+"""The formats of stored conversations: which one a document is in, what is wrong with it, and the repaired document.
+
+In: a JSON value. Out: a format's name, findings, a `Repaired`. What a repair makes is judged by what does not repair:
+the rules of threads, the importer of the format, the rules of a model's API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from tpharness.errors import TpharnessError, UsageError, did_you_mean
+from tpharness.finding_log import keep_first
+from tpharness.findings import Finding, Level
+from tpharness.folding import NO_TIME
+from tpharness.histories.exchange.from_messages import thread_of_messages
+from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
+from tpharness.histories.stored import problems, pydantic_ai, requests, ui_messages
+from tpharness.histories.stored.sequence import Change
+from tpharness.histories.stored.threads import repair_thread
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.registry import API_NAMES
+from tpharness.model_apis.request import read_request
+from tpharness.protocol.reading import check_as_read
+from tpharness.protocol.shape import find_shape_problem
+
+__all__ = [
+    "STORED_FORMATS",
+    "Repaired",
+    "StoredFormat",
+    "check_stored",
+    "format_of",
+    "messages_of",
+    "repair_stored",
+    "require_format",
+]
+
+StoredFormat: TypeAlias = Literal[
+    "thread", "ai-sdk", "pydantic-ai", "openai-chat", "openai-responses", "anthropic", "gemini"
+]
+STORED_FORMATS: tuple[StoredFormat, ...] = get_args(StoredFormat)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repaired:
+    """A repaired document.
+
+    `value` is the document that was given, if nothing was wrong or if not all of it can be repaired: `left` is what is
+    still wrong then. `changes` are those that were made.
+    """
+
+    value: Any
+    changes: tuple[Change, ...] = ()
+    left: tuple[Finding, ...] = ()
+
+
+def format_of(value: Any) -> StoredFormat | None:
+    """Return the format of a document where it is plain, None elsewhere."""
+    if isinstance(value, Mapping) and ("turns" in value or "thread_id" in value):
+        return "thread"
+    messages = messages_of(value)
+    first = next((one for one in messages if isinstance(one, Mapping)), None) if isinstance(messages, list) else None
+    if first is not None and first.get("kind") in ("request", "response") and "parts" in first:
+        return "pydantic-ai"
+    if first is not None and "role" in first and _has_typed_parts(messages):
+        return "ai-sdk"
+    try:
+        found = read_request(value).provider
+    except TpharnessError:
+        return None
+    return next((name for name in STORED_FORMATS if name == found), None)
+
+
+def _has_typed_parts(messages: list[Any]) -> bool:
+    lists = [one["parts"] for one in messages if isinstance(one, Mapping) and isinstance(one.get("parts"), list)]
+    return any(isinstance(part, Mapping) and "type" in part for parts in lists for part in parts)
+
+
+def messages_of(value: Any) -> Any:
+    """Return the list of messages in a document, such as a row of a table that has it as `messages`."""
+    wrapped = value.get("messages") if isinstance(value, Mapping) else None
+    return wrapped if isinstance(wrapped, list) else value
+
+
+def require_format(name: str) -> StoredFormat:
+    """Return a format by its name. UsageError if there is none."""
+    found = next((one for one in STORED_FORMATS if one == name), None)
+    if found is None:
+        hint = did_you_mean(name, STORED_FORMATS, f"one of {', '.join(STORED_FORMATS)}")
+        raise UsageError(f"no format of conversations is called {name!r}", hint=hint)
+    return found
+
+
+def check_stored(value: Any, name: StoredFormat, *, observations: bool = True) -> list[Finding]:
+    """Return what is wrong with a document of a format."""
+    if name == "thread":
+        return check_as_read(value, observations=observations)
+    if name in API_NAMES:
+        request = read_request(value, provider=name)
+        found = check_payload(request.provider, request.payload, options=request.options)
+        _, changes = requests.repair_request(value, name)
+        return found + [change.finding() for change in changes if change.kind is problems.HALF_ARGUMENTS]
+    messages = messages_of(value)
+    malformed = list(keep_first(_MALFORMED[name](messages)))
+    if any(finding.level is Level.MUST for finding in malformed):
+        return malformed
+    _, changes = _REPAIRS[name](messages)
+    found = [*malformed, *(change.finding() for change in changes)]
+    if name == "pydantic-ai":
+        found += pydantic_ai.find_out_of_order(messages)
+    return list(keep_first(found))
+
+
+def repair_stored(value: Any, name: StoredFormat, *, model: str | None = None) -> Repaired:
+    """Repair a document of a format as far as it can be done mechanically; the result is valid, or what was given."""
+    before = _judged(value, name, model)
+    weakest = Level.MUST if name in API_NAMES else Level.SHOULD
+    if not any(finding.level.rank <= weakest.rank for finding in before):
+        return Repaired(value=value)
+    made, changes = _repaired(value, name)
+    after = _judged(made, name, model)
+    wrong = [finding for finding in after if finding.level is Level.MUST]
+    if name == "thread":  # `check_thread` does not find all that cannot be repaired
+        wrong += [change.finding() for change in changes if not change.done]
+    done = [change for change in changes if change.done]
+    if (wrong or not done) and not any(finding.level is Level.MUST for finding in before):
+        return Repaired(value=value)
+    if wrong or not done:
+        return Repaired(value=value, left=tuple(wrong or before))
+    return Repaired(value=made, changes=tuple(done), left=tuple(after))
+
+
+def _repaired(value: Any, name: StoredFormat) -> tuple[Any, list[Change]]:
+    if name == "thread":
+        return (value, []) if find_shape_problem(value) is not None else repair_thread(value)
+    if name in API_NAMES:
+        return requests.repair_request(value, name)
+    messages = messages_of(value)
+    if any(finding.level is Level.MUST for finding in _MALFORMED[name](messages)):
+        return value, []
+    mended, changes = _REPAIRS[name](messages)
+    return (mended if messages is value else {**value, "messages": mended}), changes
+
+
+def _judged(value: Any, name: StoredFormat, model: str | None) -> list[Finding]:
+    """Return what is wrong with a document, by everybody who has to take it."""
+    if name in API_NAMES:
+        request = read_request(value, provider=name, model=model)
+        return check_payload(request.provider, request.payload, options=request.options)
+    found = check_stored(value, name, observations=False)
+    return found if name == "thread" or found else [*found, *_import_findings(value, name)]
+
+
+def _import_findings(value: Any, name: StoredFormat) -> list[Finding]:
+    try:
+        _IMPORTS[name](messages_of(value), agent_id="assistant", thread_id="repaired", at=NO_TIME)
+    except TpharnessError as error:
+        return list(getattr(error, "findings", ()))
+    return []
+
+
+_MALFORMED: Mapping[str, Callable[[Any], Any]] = {
+    "ai-sdk": ui_messages.find_malformed,
+    "pydantic-ai": pydantic_ai.find_malformed,
+}
+_REPAIRS: Mapping[str, Callable[[list[Any]], tuple[list[Any], list[Change]]]] = {
+    "ai-sdk": ui_messages.repair_ui_messages,
+    "pydantic-ai": pydantic_ai.repair_messages,
+}
+_IMPORTS: Mapping[str, Callable[..., Any]] = {"ai-sdk": thread_of_ui_messages, "pydantic-ai": thread_of_messages}

@@ -1,0 +1,21 @@
+"""What can be wrong with stored messages of any format, by name."""
+
+from __future__ import annotations
+
+from tpharness.findings import Kind
+
+MALFORMED = Kind("stored-malformed")
+UNKNOWN_PART = Kind("stored-part-unknown")
+UNKNOWN_STATE = Kind("stored-state-unknown")
+STREAMING = Kind("stored-still-streaming")
+MESSAGE_TWICE = Kind("stored-message-doubled")
+CALL_TWICE = Kind("stored-call-doubled")
+ANSWER_TWICE = Kind("stored-answer-doubled")
+ORPHAN = Kind("stored-answer-without-call")
+MISPLACED = Kind("stored-answer-misplaced")
+UNORDERED = Kind("stored-answers-unordered")
+UNANSWERED = Kind("stored-call-unanswered")
+HALF_ARGUMENTS = Kind("stored-arguments-half")
+TEXT_ARGUMENTS = Kind("stored-arguments-in-text")
+EMPTY = Kind("stored-message-empty")
+OUT_OF_ORDER = Kind("stored-out-of-order")

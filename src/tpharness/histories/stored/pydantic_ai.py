@@ -1,0 +1,114 @@
+"""Pydantic AI's stored messages: what is wrong with them, and the messages without it.
+
+In: any JSON value. Out: changes and findings. A response that says itself that it was interrupted may have calls that
+are not answered, since Pydantic AI completes them with the next request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from tpharness.facts import event_timestamp
+from tpharness.findings import Finding, Place, json_type
+from tpharness.histories.stored import problems as p
+from tpharness.histories.stored.arguments import are_half
+from tpharness.histories.stored.sequence import Change, Message, Part, Repairing
+
+__all__ = ["find_malformed", "find_out_of_order", "repair_messages"]
+
+_ANSWERS = ("tool-return", "retry-prompt")
+_STATES: Mapping[str, tuple[str, ...]] = {
+    "request": ("complete", "interrupted"),
+    "response": ("complete", "suspended", "interrupted", "incomplete"),
+}
+_OUTCOMES = ("success", "failed", "denied", "interrupted", "retried")
+_OF_RUN = ("timestamp", "run_id", "conversation_id")
+
+
+def find_malformed(value: Any) -> Iterator[Finding]:
+    """Find what is not shaped as the messages are. Where there is something, nothing else can be said."""
+    if not isinstance(value, list):
+        yield p.MALFORMED.at(Place(pointer=""), got=json_type(value), expected="a list of messages")
+        return
+    for index, message in enumerate(value):
+        place = f"/{index}"
+        if not isinstance(message, Mapping) or message.get("kind") not in _STATES:
+            yield p.MALFORMED.at(Place(pointer=place), "a message has no known kind", expected="request or response")
+        elif not isinstance(message.get("parts"), list):
+            yield p.MALFORMED.at(Place(pointer=f"{place}/parts"), expected="a list of parts")
+        else:
+            state = message.get("state")
+            if state is not None and state not in _STATES[message["kind"]]:
+                yield p.UNKNOWN_STATE.at(Place(pointer=f"{place}/state"), got=state)
+            for number, part in enumerate(message["parts"]):
+                yield from _malformed_part(part, f"{place}/parts/{number}")
+
+
+def _malformed_part(part: Any, place: str) -> Iterator[Finding]:
+    if not isinstance(part, Mapping) or not isinstance(part.get("part_kind"), str):
+        yield p.MALFORMED.at(Place(pointer=place), "a part has no part_kind", expected="an object with a part_kind")
+        return
+    kind = part["part_kind"]
+    required: tuple[str, ...] = ("tool_name", "tool_call_id") if kind in ("tool-call", "tool-return") else ()
+    required = (*required, "content") if kind in ("text", "thinking") else required
+    for name in required:
+        if not isinstance(part.get(name), str) or (part[name] == "" and name != "content"):
+            yield p.MALFORMED.at(Place(pointer=f"{place}/{name}"), got=part.get(name), expected="a text")
+    if part.get("outcome") is not None and part["outcome"] not in _OUTCOMES:
+        yield p.UNKNOWN_STATE.at(Place(pointer=f"{place}/outcome"), got=part["outcome"])
+
+
+def find_out_of_order(value: list[Any]) -> Iterator[Finding]:
+    """Find messages that are older than one before them."""
+    latest = ""
+    for index, message in enumerate(value):
+        stated = event_timestamp(message) or ""
+        if stated and stated < latest:
+            yield p.OUT_OF_ORDER.at(Place(pointer=f"/{index}/timestamp"), got=stated, expected=f"{latest} or later")
+        latest = max(latest, stated)
+
+
+def repair_messages(value: list[Any]) -> tuple[list[Any], list[Change]]:
+    """Return well-shaped messages without what is wrong, and the changes."""
+    repairing = Repairing([_read(message, f"/{index}") for index, message in enumerate(value)])
+    made: list[dict[str, Any]] = []
+    for message in repairing.messages:
+        made.append(_written(message, made[-1] if made else {}))
+    return made, repairing.changes
+
+
+def _read(message: Mapping[str, Any], pointer: str) -> Message:
+    parts = [_read_part(part, f"{pointer}/parts/{number}") for number, part in enumerate(message["parts"])]
+    timed = any(holder.get("timestamp") is not None for holder in (message, *message["parts"]))
+    return Message(
+        kind=message["kind"],
+        pointer=pointer,
+        raw=message,
+        parts=parts,
+        identity=orjson.dumps(message) if timed else None,
+        excused=message.get("state", "complete") != "complete",
+    )
+
+
+def _read_part(part: Mapping[str, Any], pointer: str) -> Part:
+    kind = part["part_kind"]
+    if kind == "tool-call":
+        arguments = part.get("args")
+        identity = (part["tool_name"], repr(arguments))
+        half = are_half(arguments)
+        return Part(kind="call", pointer=pointer, raw=part, call_id=part["tool_call_id"], half=half, identity=identity)
+    if kind in _ANSWERS and part.get("tool_name") is not None:
+        failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
+        return Part(kind="answer", pointer=pointer, raw=part, call_id=str(part.get("tool_call_id")), failed=failed)
+    return Part(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
+
+
+def _written(message: Message, before: Mapping[str, Any]) -> dict[str, Any]:
+    parts = [part.raw for part in message.parts]
+    if not message.made:
+        return {**message.raw, "parts": parts}
+    facts = {name: before[name] for name in _OF_RUN if before.get(name) is not None}
+    return {"kind": "request", **facts, "parts": parts}

@@ -1,0 +1,167 @@
+"""Requests to a model's API: the least change with which one is taken, for the APIs whose calls and answers have ids.
+
+In: the body of a request or its list of messages. Out: the same with the change. Whether it is taken then is for the
+rules of the API to say. Gemini's calls have no ids, so nothing is changed there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.histories.stored import problems as p
+from tpharness.histories.stored.arguments import are_half, read_object
+from tpharness.histories.stored.sequence import Change, Message, Part, Repairing
+
+__all__ = ["repair_request"]
+
+
+def repair_request(value: Any, name: str) -> tuple[Any, list[Change]]:
+    """Return the request without what is wrong with its calls and answers, and the changes."""
+    field = "input" if name == "openai-responses" else "messages"
+    entries = value.get(field) if isinstance(value, Mapping) else value
+    repair = {"openai-chat": _chat, "anthropic": _anthropic, "openai-responses": _responses}.get(name)
+    if repair is None or not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        return value, []
+    base = f"/{field}" if isinstance(value, Mapping) else ""
+    made, changes = repair(entries, base)
+    return ({**value, field: made} if isinstance(value, Mapping) else made), changes
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+# ------------------------------------------------------------------------------------------------ chat completions
+
+
+def _chat(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
+    sequence = []
+    for index, entry in enumerate(entries):
+        pointer = f"{base}/{index}"
+        if entry.get("role") == "assistant":
+            said = [Part(kind="other", pointer=pointer, raw=entry)] if entry.get("content") else []
+            calls = [
+                _chat_call(call, f"{pointer}/tool_calls/{k}")
+                for k, call in enumerate(_objects(entry.get("tool_calls")))
+            ]
+            sequence.append(
+                Message(kind="response", pointer=pointer, raw=entry, parts=[*said, *calls], must_answer=True)
+            )
+            sequence[-1].was_empty = not (said or calls)
+        else:
+            kind: Any = {"tool": "answer", "user": "prompt"}.get(str(entry.get("role")), "other")
+            part = Part(kind=kind, pointer=pointer, raw=entry, call_id=str(entry.get("tool_call_id")))
+            sequence.append(Message(kind="request", pointer=pointer, raw=entry, parts=[part]))
+    repairing = Repairing(sequence)
+    made: list[Any] = []
+    for message in repairing.messages:
+        if message.kind == "request":
+            made += [part.raw for part in message.parts]
+            continue
+        calls = [part.raw for part in message.parts if part.kind == "call"]
+        rest = {name: field for name, field in message.raw.items() if name != "tool_calls"}
+        made.append({**rest, "tool_calls": calls} if calls else rest)
+    return made, repairing.changes
+
+
+def _chat_call(call: Mapping[str, Any], pointer: str) -> Part:
+    function = call.get("function")
+    arguments = function.get("arguments") if isinstance(function, Mapping) else None
+    identity = repr(function)
+    return Part(
+        kind="call", pointer=pointer, raw=call, call_id=str(call.get("id")), half=_is_half(arguments), identity=identity
+    )
+
+
+def _is_half(arguments: Any) -> bool:
+    whole = read_object(arguments) if isinstance(arguments, str) else arguments
+    return are_half(arguments) or are_half(whole)
+
+
+# ------------------------------------------------------------------------------------------------ anthropic
+
+
+def _anthropic(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
+    changes: list[Change] = []
+    sequence = []
+    for index, entry in enumerate(entries):
+        pointer = f"{base}/{index}"
+        content = entry.get("content")
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+        parts = []
+        for k, block in enumerate(blocks):
+            place = f"{pointer}/content/{k}"
+            if isinstance(block, Mapping) and block.get("type") == "text" and not str(block.get("text") or "").strip():
+                changes.append(Change(kind=p.EMPTY, pointer=place, done="left out", ruling="R24"))
+            else:
+                parts.append(_block(block, place, changes))
+        kind: Any = "response" if entry.get("role") == "assistant" else "request"
+        if kind == "request":
+            for part in parts:
+                part.kind = "prompt" if part.kind == "other" else part.kind
+        sequence.append(Message(kind=kind, pointer=pointer, raw=entry, parts=parts, must_answer=kind == "response"))
+    repairing = Repairing(sequence)
+    made: list[dict[str, Any]] = []
+    for message in repairing.messages:
+        answers = [part.raw for part in message.parts if part.kind == "answer"]
+        blocks = [*answers, *(part.raw for part in message.parts if part.kind != "answer")]  # answers come first
+        if message.made:
+            made.append({"role": "user", "content": blocks})
+        elif isinstance(message.raw.get("content"), str) and len(blocks) == 1:
+            made.append(dict(message.raw))
+        else:
+            made.append({**message.raw, "content": blocks})
+    return made, [*changes, *repairing.changes]
+
+
+def _block(block: Any, pointer: str, changes: list[Change]) -> Part:
+    if not isinstance(block, Mapping):
+        return Part(kind="other", pointer=pointer, raw=block)
+    if block.get("type") == "tool_use":
+        arguments = block.get("input")
+        if isinstance(arguments, str) and (whole := read_object(arguments)) is not None:
+            place = f"{pointer}/input"
+            changes.append(Change(kind=p.TEXT_ARGUMENTS, pointer=place, done="the text parsed", got=arguments))
+            block = {**block, "input": whole}
+        identity = (block.get("name"), json.dumps(block.get("input"), sort_keys=True, default=repr))
+        half = are_half(block.get("input"))
+        return Part(kind="call", pointer=pointer, raw=block, call_id=str(block.get("id")), half=half, identity=identity)
+    if block.get("type") == "tool_result":
+        failed = block.get("is_error") is True
+        return Part(kind="answer", pointer=pointer, raw=block, call_id=str(block.get("tool_use_id")), failed=failed)
+    return Part(kind="other", pointer=pointer, raw=block)
+
+
+# ------------------------------------------------------------------------------------------------ responses
+
+
+def _responses(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
+    """Each response is the items up to the next input; reasoning goes with its calls."""
+    sequence: list[Message] = []
+    for index, entry in enumerate(entries):
+        part = _item(entry, f"{base}/{index}")
+        kind: Any = "request" if part.kind in ("answer", "prompt") else "response"
+        if sequence and sequence[-1].kind == kind:
+            sequence[-1].parts.append(part)
+            sequence[-1].was_empty = False
+        else:
+            sequence.append(
+                Message(kind=kind, pointer=part.pointer, raw=entry, parts=[part], must_answer=kind == "response")
+            )
+    repairing = Repairing(sequence)
+    return [part.raw for message in repairing.messages for part in message.parts], repairing.changes
+
+
+def _item(item: Mapping[str, Any], pointer: str) -> Part:
+    kind, call_id = str(item.get("type")), str(item.get("call_id"))
+    if kind in ("function_call", "custom_tool_call"):
+        arguments = item.get("arguments")
+        identity = (item.get("name"), repr(arguments))
+        half = kind == "function_call" and _is_half(arguments)
+        return Part(kind="call", pointer=pointer, raw=item, call_id=call_id, half=half, identity=identity)
+    if kind in ("function_call_output", "custom_tool_call_output"):
+        return Part(kind="answer", pointer=pointer, raw=item, call_id=call_id)
+    says = item.get("role") in ("user", "system", "developer")
+    return Part(kind="prompt" if says else "other", pointer=pointer, raw=item)

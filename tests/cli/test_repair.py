@@ -1,0 +1,118 @@
+"""`tpharness repair`, `accept --repair` and `check --from`: what is said, what is written, and what is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+USER = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+LATER = {"id": "u2", "role": "user", "parts": [{"type": "text", "text": "And?"}]}
+CALL = {"type": "tool-look", "toolCallId": "c1", "state": "input-available", "input": {}}
+OPEN = {"id": "a1", "role": "assistant", "parts": [CALL]}
+HALF = {"id": "a1", "role": "assistant", "parts": [{**CALL, "state": "output-available", "input": "{", "output": 1}]}
+
+
+@pytest.fixture
+def chats(tmp_path: Path) -> Path:
+    """Return a folder with a right chat, one that can be repaired, and one that cannot."""
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    for name, chat in {"right": [USER], "open": [USER, OPEN, LATER], "half": [USER, HALF, LATER]}.items():
+        (folder / f"{name}.json").write_text(json.dumps(chat), "utf-8")
+    return folder
+
+
+def test_check_recognises_the_messages_of_other_programs(chats: Path, call: Any) -> None:
+    """Their findings, and not those of a thread; --from says the format where it is not plain."""
+    called = call("check", str(chats))
+    assert called.code == 1
+    assert [line.split(" at ")[0] for line in called.out.splitlines() if line.startswith("MUST")] == [
+        "MUST stored-arguments-half",
+        "MUST stored-call-unanswered",
+    ]
+    assert call("check", str(chats / "right.json")).out == "1 file checked as ai-sdk, nothing wrong\n"
+    assert (
+        call("check", "-", "--from", "pydantic-ai", stdin=b"[]").out == "1 file checked as pydantic-ai, nothing wrong\n"
+    )
+    wrong = call("check", str(chats), "--from", "ai-sdc")
+    assert "did you mean ai-sdk?" in wrong.err
+
+
+def test_a_request_is_checked_as_its_api_does(call: Any) -> None:
+    """Half arguments that have an answer are found too, which the API takes."""
+    function = {"name": "look", "arguments": '{"INVALID_JSON": "{"}'}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "18"},
+    ]
+    called = call("check", "-", "--from", "openai-chat", stdin=json.dumps(messages).encode())
+    assert "stored-arguments-half at - /1/tool_calls/0" in called.out
+
+
+def test_without_an_output_nothing_is_written(chats: Path, tmp_path: Path, call: Any) -> None:
+    """What would be changed is listed with its ruling, and what has to be done by hand."""
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    called = call("repair", str(chats))
+    assert called.code == 1
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    half, opened, total = called.out.splitlines()
+    assert "half.json: not repaired: MUST stored-arguments-half at /1/parts/0" in half
+    assert opened.endswith("left out with its response [R21]")
+    assert total.startswith("3 documents: 1 not repaired, 1 to be repaired, 1 valid; ")
+    alone = call("repair", str(chats / "right.json"))
+    assert (alone.code, alone.out) == (0, f"{chats / 'right.json'}: ai-sdk, valid\n")
+
+
+def test_what_is_written_is_valid(chats: Path, tmp_path: Path, call: Any) -> None:
+    """The document that cannot be made so is not written; `check` finds nothing in the others."""
+    target = tmp_path / "repaired"
+    called = call("repair", str(chats), "-o", str(target))
+    assert called.code == 1
+    assert sorted(path.name for path in target.glob("[a-z]*.json")) == ["open.json", "right.json"]
+    assert json.loads((target / "open.json").read_bytes()) == [USER, LATER]
+    assert call("check", str(target)).code == 0
+    assert call("import", str(target), "--from", "ai-sdk", "--strict").code == 0
+    again = call("repair", str(target))
+    assert (again.code, "nothing to repair" in again.out) == (0, True)
+
+
+def test_one_document_is_repaired_in_a_pipe(chats: Path, call: Any) -> None:
+    """The document goes to standard output, and what was changed to standard error."""
+    called = call("repair", "-", "-o", "-", stdin=(chats / "open.json").read_bytes())
+    assert called.code == 0
+    assert json.loads(called.out) == [USER, LATER]
+    assert "left out with its response [R21]" in called.err
+    reported = json.loads(call("repair", str(chats / "open.json"), "--json").out)
+    assert [change["code"] for change in reported["changes"]] == ["stored-call-unanswered"]
+    assert (reported["format"], reported["outcome"]) == ("ai-sdk", "to be repaired")
+
+
+def test_what_is_in_no_known_format_is_refused(call: Any) -> None:
+    """Exit code 2, and how to name the format."""
+    called = call("repair", "-", stdin=b'{"a": 1}')
+    assert called.code == 2
+    assert "--from thread|ai-sdk|pydantic-ai" in called.err
+
+
+def test_a_request_is_repaired_so_that_the_api_takes_it(tmp_path: Path, call: Any) -> None:
+    """The command to type after a 400."""
+    use = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [{"type": "text", "text": "Let me look."}, use]},
+        {"role": "user", "content": "And?"},
+    ]
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"model": "claude-sonnet-4-5", "messages": messages}), "utf-8")
+    assert call("accept", str(request)).code == 1
+    dry = call("accept", str(request), "--repair")
+    assert dry.code == 1
+    assert "/messages/1/content/1: " in dry.out
+    target = str(tmp_path / "right.json")
+    assert call("accept", str(request), "--repair", "-o", target).code == 0
+    assert call("accept", target, "--api", "anthropic").code == 0
+    assert json.loads(Path(target).read_bytes())["messages"] == [messages[0], messages[2]]

@@ -1,0 +1,391 @@
+"""Stored conversations of each format: what is wrong is found and repaired, and nothing else changes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from conformance.bad_documents import load_bad_documents, load_good_threads, make_document
+from tests.model_apis.cases import CASES, Case
+
+from tpharness.errors import TpharnessError, UsageError
+from tpharness.findings import Level
+from tpharness.histories.exchange.from_messages import thread_of_messages
+from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
+from tpharness.histories.stored.formats import StoredFormat, check_stored, format_of, repair_stored, require_format
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.request import read_request
+from tpharness.model_apis.rules import RULES
+from tpharness.protocol.reading import check_as_read
+
+AT = "2025-01-20T10:00:{:02d}Z"
+TEXT = {"type": "text", "text": "It is warm.", "state": "done"}
+START = {"type": "step-start"}
+
+
+def asked(number: int) -> dict[str, Any]:
+    """Return a UI message of the user."""
+    return {"id": f"u{number}", "role": "user", "parts": [{"type": "text", "text": "How is it?"}]}
+
+
+def answer(number: int, *parts: dict[str, Any]) -> dict[str, Any]:
+    """Return a UI message of the assistant."""
+    return {"id": f"a{number}", "role": "assistant", "parts": list(parts)}
+
+
+def used(call_id: str, state: str = "output-available", **more: Any) -> dict[str, Any]:
+    """Return the part of a call."""
+    output = {"output": {"t": 18}} if state == "output-available" else {}
+    return {"type": "tool-look", "toolCallId": call_id, "state": state, "input": {"at": 1}, **output, **more}
+
+
+LATER = (asked(2), answer(2, TEXT))
+FAILED = used("c1", "output-error", input={"INVALID_JSON": '{"at'}, errorText="no")
+
+UI: Mapping[str, tuple[list[Any], list[tuple[str, str]], list[Any] | None]] = {
+    "a call without an answer": (
+        [asked(1), answer(1, START, used("c1", "input-available")), *LATER],
+        [("stored-call-unanswered", "/1/parts/1")],
+        [asked(1), *LATER],
+    ),
+    "one of two calls without an answer": (
+        [asked(1), answer(1, START, TEXT, START, used("c1"), used("c2", "approval-requested"), START, TEXT)],
+        [("stored-call-unanswered", "/1/parts/4")],
+        [asked(1), answer(1, START, TEXT, START, TEXT)],
+    ),
+    "a call twice, once without its answer": (
+        [asked(1), answer(1, START, used("c1", "input-available"), START, used("c1"), START, TEXT)],
+        [("stored-call-doubled", "/1/parts/3")],
+        [asked(1), answer(1, START, used("c1"), START, TEXT)],
+    ),
+    "two calls with one id": (
+        [asked(1), answer(1, START, used("c1"), START, used("c1", input={"at": 2}), START, TEXT)],
+        [("stored-call-doubled", "/1/parts/3")],
+        None,
+    ),
+    "a message twice": (
+        [asked(1), asked(1), answer(1, TEXT)],
+        [("stored-message-doubled", "/1")],
+        [asked(1), answer(1, TEXT)],
+    ),
+    "two messages with one id": (
+        [asked(1), answer(1, TEXT), answer(1, {**TEXT, "text": "It is cold."})],
+        [("stored-message-doubled", "/2")],
+        None,
+    ),
+    "half arguments of a tool that ran": (
+        [asked(1), answer(1, START, used("c1", input='{"at'), START, TEXT)],
+        [("stored-arguments-half", "/1/parts/1")],
+        None,
+    ),
+    "arguments that are gone": (
+        [asked(1), answer(1, START, {k: v for k, v in used("c1").items() if k != "input"}, START, TEXT)],
+        [("stored-arguments-half", "/1/parts/1")],
+        None,
+    ),
+    "the mark of a framework in a call that failed": (
+        [asked(1), answer(1, START, FAILED, START, TEXT)],
+        [("stored-arguments-half", "/1/parts/1")],
+        [asked(1), answer(1, START, TEXT)],
+    ),
+    "arguments in a text": (
+        [asked(1), answer(1, START, used("c1", input='{"at": 1}'), START, TEXT)],
+        [("stored-arguments-in-text", "/1/parts/1/input")],
+        [asked(1), answer(1, START, used("c1"), START, TEXT)],
+    ),
+    "states of another version": (
+        [asked(1), answer(1, START, used("c1", "result", output={"t": 18}), START, {**TEXT, "state": "finished"})],
+        [("stored-state-unknown", "/1/parts/1"), ("stored-state-unknown", "/1/parts/3")],
+        [asked(1), answer(1, START, used("c1"), START, {"type": "text", "text": "It is warm."})],
+    ),
+    "an answer without parts": (
+        [asked(1), answer(1, START), *LATER],
+        [("stored-message-empty", "/1")],
+        [asked(1), *LATER],
+    ),
+    "an answer that still streams": (
+        [asked(1), answer(1, START, used("c1"), START, {**TEXT, "state": "streaming"}), *LATER],
+        [("stored-still-streaming", "/1/parts/3")],
+        [asked(1), answer(1, START, used("c1")), *LATER],
+    ),
+    "an answer without its output": (
+        [asked(1), answer(1, {k: v for k, v in used("c1").items() if k != "output"}), *LATER],
+        [("stored-malformed", "/1/parts/0")],
+        None,
+    ),
+    "a role that is not known": ([{"role": "tool", "parts": []}], [("stored-malformed", "/0")], None),
+}
+"""What is wrong, where it is found, and what is left; None where nothing can be done mechanically."""
+
+RIGHT_UI = {
+    "whole": [asked(1), answer(1, START, used("c1"), START, TEXT), *LATER],
+    "a call that waits at the end": [asked(1), answer(1, START, used("c1", "input-available"))],
+    "a text that streams at the end": [asked(1), answer(1, START, {**TEXT, "state": "streaming"})],
+    "a call of the provider": [asked(1), answer(1, used("c1", "input-available", providerExecuted=True), TEXT)],
+    "arguments that the model got wrong": [
+        asked(1),
+        answer(1, START, used("c1", "output-error", input=None, rawInput='{"at', errorText="no"), START, TEXT),
+    ],
+}
+
+
+def said(kind: str, second: int, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return a message of Pydantic AI."""
+    return {"kind": kind, "timestamp": AT.format(second), "parts": list(parts), **more}
+
+
+PROMPT = {"part_kind": "user-prompt", "content": "How is it?"}
+WORDS = {"part_kind": "text", "content": "It is warm."}
+
+
+def called(call_id: str, args: Any = '{"at": 1}') -> dict[str, Any]:
+    """Return a call."""
+    return {"part_kind": "tool-call", "tool_name": "look", "tool_call_id": call_id, "args": args}
+
+
+def returned(call_id: str, outcome: str = "success") -> dict[str, Any]:
+    """Return the answer of a call."""
+    answered = {"part_kind": "tool-return", "tool_name": "look", "tool_call_id": call_id}
+    return {**answered, "content": 18, "outcome": outcome}
+
+
+REQUEST, RESPONSE = said("request", 1, PROMPT), said("response", 9, WORDS)
+
+MESSAGES: Mapping[str, tuple[list[Any], list[tuple[str, str]], list[Any] | None]] = {
+    "a call without an answer": (
+        [REQUEST, said("response", 2, called("c1")), said("request", 3, PROMPT), RESPONSE],
+        [("stored-call-unanswered", "/1/parts/0")],
+        [REQUEST, said("request", 3, PROMPT), RESPONSE],
+    ),
+    "one of two calls without an answer": (
+        [REQUEST, said("response", 2, called("c1"), called("c2")), said("request", 3, returned("c1")), RESPONSE],
+        [("stored-call-unanswered", "/1/parts/1")],
+        [REQUEST, RESPONSE],
+    ),
+    "an answer without a call": (
+        [REQUEST, said("request", 3, returned("c1")), RESPONSE],
+        [("stored-answer-without-call", "/1/parts/0")],
+        [REQUEST, RESPONSE],
+    ),
+    "an answer behind the next response": (
+        [REQUEST, said("response", 2, called("c1")), said("response", 3, WORDS), said("request", 4, returned("c1"))],
+        [("stored-answer-misplaced", "/3/parts/0")],
+        [REQUEST, said("response", 2, called("c1")), said("request", 2, returned("c1")), said("response", 3, WORDS)],
+    ),
+    "an answer before its call": (
+        [REQUEST, said("request", 2, returned("c1")), said("response", 3, called("c1")), said("request", 4, PROMPT)],
+        [("stored-answer-misplaced", "/1/parts/0")],
+        [REQUEST, said("response", 3, called("c1")), said("request", 3, returned("c1")), said("request", 4, PROMPT)],
+    ),
+    "answers in another order": (
+        [
+            REQUEST,
+            said("response", 2, called("c1"), called("c2")),
+            said("request", 3, returned("c2"), returned("c1")),
+            RESPONSE,
+        ],
+        [("stored-answers-unordered", "/2")],
+        [
+            REQUEST,
+            said("response", 2, called("c1"), called("c2")),
+            said("request", 3, returned("c1"), returned("c2")),
+            RESPONSE,
+        ],
+    ),
+    "an answer twice": (
+        [REQUEST, said("response", 2, called("c1")), said("request", 3, returned("c1"), returned("c1")), RESPONSE],
+        [("stored-answer-doubled", "/2/parts/1")],
+        [REQUEST, said("response", 2, called("c1")), said("request", 3, returned("c1")), RESPONSE],
+    ),
+    "a message twice": (
+        [REQUEST, REQUEST, RESPONSE],
+        [("stored-message-doubled", "/1")],
+        [REQUEST, RESPONSE],
+    ),
+    "a call twice": (
+        [REQUEST, said("response", 2, called("c1"), called("c1")), said("request", 3, returned("c1")), RESPONSE],
+        [("stored-call-doubled", "/1/parts/1")],
+        [REQUEST, said("response", 2, called("c1")), said("request", 3, returned("c1")), RESPONSE],
+    ),
+    "half arguments of a call that failed": (
+        [REQUEST, said("response", 2, called("c1", '{"at')), said("request", 3, returned("c1", "failed")), RESPONSE],
+        [("stored-arguments-half", "/1/parts/0")],
+        [REQUEST, RESPONSE],
+    ),
+    "the mark of half arguments in a call that succeeded": (
+        [REQUEST, said("response", 2, called("c1", {"INVALID_JSON": '{"'})), said("request", 3, returned("c1"))],
+        [("stored-arguments-half", "/1/parts/0")],
+        None,
+    ),
+    "a state that is not known": (
+        [REQUEST, said("response", 2, WORDS, state="done")],
+        [("stored-state-unknown", "/1/state")],
+        None,
+    ),
+    "a kind that is not known": ([{"kind": "event", "parts": []}], [("stored-malformed", "/0")], None),
+}
+
+RIGHT_MESSAGES = {
+    "whole": [REQUEST, said("response", 2, called("c1")), said("request", 3, returned("c1")), RESPONSE],
+    "a call that waits at the end": [REQUEST, said("response", 2, called("c1"))],
+    "no arguments": [REQUEST, said("response", 2, called("c1", None), called("c2", ""))],
+    "interrupted": [
+        REQUEST,
+        said("response", 2, called("c1", '{"at'), state="interrupted"),
+        said("request", 3, PROMPT),
+    ],
+    "an id again": [
+        *[REQUEST, said("response", 2, called("c1")), said("request", 3, returned("c1"))],
+        *[said("response", 4, called("c1")), said("request", 5, returned("c1")), RESPONSE],
+    ],
+}
+
+WRONG: list[Any] = [
+    *(pytest.param("ai-sdk", *case, id=f"ui: {name}") for name, case in UI.items()),
+    *(pytest.param("pydantic-ai", *case, id=f"pydantic: {name}") for name, case in MESSAGES.items()),
+]
+RIGHT: list[Any] = [
+    *(pytest.param("ai-sdk", case, id=f"ui: {name}") for name, case in RIGHT_UI.items()),
+    *(pytest.param("pydantic-ai", case, id=f"pydantic: {name}") for name, case in RIGHT_MESSAGES.items()),
+]
+
+
+@pytest.mark.parametrize(("name", "stored", "found", "repaired"), WRONG)
+def test_what_is_wrong_is_found_and_repaired(
+    name: StoredFormat, stored: Any, found: list[tuple[str, str]], repaired: Any
+) -> None:
+    """Each mistake is one finding, at its place; the repair is what a person would do by the rulings, or nothing."""
+    before = copy.deepcopy(stored)
+    assert [(finding.code, finding.place.pointer) for finding in check_stored(stored, name)] == found
+    made = repair_stored(stored, name)
+    assert stored == before
+    if repaired is None:
+        assert made.value is stored
+        assert not made.changes
+        assert {finding.code for finding in made.left} == {code for code, _ in found}
+        return
+    assert made.value == repaired
+    assert sorted((change.kind.code, change.pointer) for change in made.changes) == sorted(found)
+    assert check_stored(made.value, name) == []
+    again = repair_stored(made.value, name)
+    assert (again.value, again.changes) == (made.value, ())
+    read = thread_of_ui_messages if name == "ai-sdk" else thread_of_messages
+    imported = read(made.value, agent_id="a", thread_id="t", at=AT.format(0))
+    assert imported.losses == ()
+
+
+@pytest.mark.parametrize(("name", "stored"), RIGHT)
+def test_what_is_right_is_left_alone(name: StoredFormat, stored: Any) -> None:
+    """No finding, no change; the format is recognised."""
+    assert check_stored(stored, name) == []
+    assert repair_stored(stored, name).value is stored
+    assert format_of(stored) == name
+    assert format_of({"id": 7, "messages": stored}) == name
+
+
+def must(thread: Any) -> list[str]:
+    """Return the codes of what breaks a rule of threads."""
+    return [finding.code for finding in check_as_read(thread) if finding.level is Level.MUST]
+
+
+def test_threads_are_repaired_until_they_are_valid_or_not_at_all() -> None:
+    """Every document of the suite with one mistake; the rules of threads say whether it is valid then."""
+    repaired = set()
+    for entry in load_bad_documents():
+        thread = make_document(entry)
+        before = copy.deepcopy(thread)
+        made = repair_stored(thread, "thread")
+        assert thread == before
+        if made.changes:
+            assert must(made.value) == []
+            assert repair_stored(made.value, "thread").changes == ()
+            repaired |= {change.kind.code for change in made.changes}
+        else:
+            assert made.value is thread
+            assert {finding.code for finding in made.left if finding.level is Level.MUST} == set(must(thread))
+    assert repaired >= {
+        "arguments-in-text",
+        "call-answered-twice",
+        "call-id-in-use",
+        "complete-turn-without-end",
+        "cycle-incomplete",
+        "interrupted-turn-empty",
+        "message-empty",
+        "return-late",
+        "return-without-call",
+        "returns-out-of-order",
+        "system-prompt-stored",
+        "user-input-repeated",
+    }
+
+
+def test_valid_threads_do_not_change() -> None:
+    """Those of the suite."""
+    for thread in load_good_threads().values():
+        made = repair_stored(thread, "thread")
+        assert (made.value, made.changes) == (thread, ())
+
+
+PROVIDER = {rule.id: rule.provider for rule in RULES}
+
+
+def refused(payload: Any, name: str) -> bool:
+    """Whether an API refuses a request."""
+    request = read_request(payload, provider=name)
+    found = check_payload(request.provider, request.payload, options=request.options)
+    return any(finding.level is Level.MUST for finding in found)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
+def test_a_request_is_repaired_until_it_is_taken_or_not_at_all(case: Case) -> None:
+    """For each rule of an API what breaks it, and its neighbour that does not; what is taken does not change."""
+    name = require_format(PROVIDER[case.rule])
+    for payload in (case.bad, case.good):
+        try:
+            wrong = refused(payload, name)
+        except TpharnessError:
+            continue
+        before = copy.deepcopy(payload)
+        made = repair_stored(payload, name)
+        assert payload == before
+        if made.changes:
+            assert wrong
+            assert not refused(made.value, name)
+            assert repair_stored(made.value, name).changes == ()
+        else:
+            assert made.value is payload
+
+
+REPAIRED_RULES = {"C1", "C2", "C4", "R1", "R2", "A1", "A4", "A11", "A12", "A14"}
+
+
+@pytest.mark.parametrize("rule", sorted(REPAIRED_RULES))
+def test_what_interrupted_chats_send_is_repaired(rule: str) -> None:
+    """Calls without answers, answers without calls, what is doubled or empty, arguments in a text."""
+    broken = [case for case in CASES if case.rule == rule]
+    assert any(repair_stored(case.bad, require_format(PROVIDER[rule])).changes for case in broken)
+
+
+def test_the_least_change_is_made() -> None:
+    """Of a long request the rest is as it was, also its model and its tools."""
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "user", "content": "And?"},
+    ]
+    request = {"model": "gpt-5", "tools": [], "messages": messages}
+    made = repair_stored(request, "openai-chat")
+    assert made.value == {**request, "messages": [messages[0], messages[1], messages[3]]}
+    assert [change.pointer for change in made.changes] == ["/messages/2/tool_calls/0"]
+
+
+def test_an_unknown_format_is_refused() -> None:
+    """With the one that is like it."""
+    with pytest.raises(UsageError, match="no format of conversations is called 'ai-sdc'") as refused_:
+        require_format("ai-sdc")
+    assert "ai-sdk" in refused_.value.hint
+    assert format_of([{"role": "user", "content": "Hi"}]) is None
