@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +11,9 @@ from tests.histories.message_parts.build import inline, scenario
 
 from tpharness.errors import UsageError
 from tpharness.findings import Level
+from tpharness.histories.langchain.formats import FORMATS
 from tpharness.histories.moments import case_moments, every_moment, sweep_moments
-from tpharness.histories.play import CHECK_NAMES, check_moment, play_history
+from tpharness.histories.play import check_moment, play_history
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import OTHER_HISTORIES
 from tpharness.histories.suite import load_dialect_baseline, run_history
@@ -61,14 +61,10 @@ def test_scenario_2_rewrites_what_the_model_said() -> None:
     for history in (CODE, REPAIRED):
         result = only("histories/l-07-while-one-tool-runs", history)
         assert {f.code for f in result.findings if f.level is Level.MUST} == {"model-view-rewritten"}
-        assert sorted(str(f.place.side) for f in result.findings) == sorted(f"{name}" for name in _providers())
+        assert sorted(str(f.place.side) for f in result.findings) == sorted(FORMATS)
         assert result.checks["append-only"] is CheckState.FAILED
     assert only("histories/l-07-while-one-tool-runs", CURRENT).checks["append-only"] is CheckState.PASSED
     assert only("histories/l-07-while-one-tool-runs", PLAN).checks["append-only"] is CheckState.PASSED
-
-
-def _providers() -> Sequence[str]:
-    return [name.removeprefix("accepted-") for name in CHECK_NAMES if name.startswith("accepted-")]
 
 
 @pytest.mark.parametrize(

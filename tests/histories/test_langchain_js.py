@@ -14,8 +14,8 @@ from tests.histories.node_oracle import NodeOracle
 from tpharness.errors import UsageError
 from tpharness.findings import Level
 from tpharness.histories.langchain import LANGCHAIN
+from tpharness.histories.langchain.javascript import FORMATS_JS
 from tpharness.histories.langchain.state import ai_calls
-from tpharness.histories.projections import API_NAMES
 from tpharness.model_apis.check import check_payload
 from tpharness.run.select import SelectedScenario
 
@@ -40,7 +40,7 @@ def package() -> Iterator[NodeOracle]:
 def ours(state: Any) -> dict[str, Any]:
     """Return what we say is sent to each API; an error where the package refuses to send anything."""
     sent: dict[str, Any] = {}
-    for api in API_NAMES:
+    for api in FORMATS_JS:
         try:
             sent[api] = JS.model_input(state, api)
         except UsageError:
@@ -124,7 +124,7 @@ def test_one_call_at_a_time_is_taken_only_of_the_designs_own_messages_in_memory(
     for state in states:
         own = package.ask({**state, "made": "own"})
         assert unanswered(own["sent"]) == set()
-        assert unanswered(own["again"]) == set(API_NAMES)
+        assert unanswered(own["again"]) == set(FORMATS_JS)
         assert unanswered(package.ask({**state, "made": "of-the-api"})["sent"]) == OPENAI
     assert len(states) > 20
 

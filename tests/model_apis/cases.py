@@ -44,6 +44,17 @@ def chat_answer(call: Any) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call, "content": "sunny"}
 
 
+def native_call(arguments: Any = None, **more: Any) -> dict[str, Any]:
+    """Return an assistant message of Ollama that calls, without an id."""
+    function = {"name": "f", "arguments": {"city": "Paris"} if arguments is None else arguments}
+    return assistant("", tool_calls=[{"function": function, **more}])
+
+
+def native_result(**more: Any) -> dict[str, Any]:
+    """Return a tool message of Ollama."""
+    return {"role": "tool", "content": "sunny", **more}
+
+
 def call(call_id: str = "c1", **more: Any) -> dict[str, Any]:
     """Return a function_call item."""
     return {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}", **more}
@@ -703,6 +714,71 @@ CASES = (
         [content("user", SAID), content("model", {"text": "", "thoughtSignature": "c2ln"}), content("user", SAID)],
         "/1/parts/0/text",
         "Unable to submit request because it has an empty text parameter.",
+    ),
+    *(
+        Case(
+            "O1",
+            [user(), native_call(arguments=sent), native_result()],
+            [user(), native_call(), native_result()],
+            "/1/tool_calls/0/function/arguments",
+            f"json: cannot unmarshal {name} into Go struct field ChatRequest.messages.tool_calls.function.arguments "
+            "of type api.ToolCallFunctionArguments",
+        )
+        for sent, name in (('{"city":"Pa', "string"), ([], "array"), (7, "number"), (True, "bool"))
+    ),
+    Case(
+        "O2",
+        [user([text("Hi")])],
+        [user()],
+        "/0/content",
+        "json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type string",
+    ),
+    Case(
+        "O3",
+        [{**user(), "images": ["data:image/png;base64,eA=="]}],
+        [{**user(), "images": ["eA=="]}],
+        "/0/images/0",
+        "illegal base64 data at input byte 4",
+    ),
+    Case(
+        "O3",
+        [{**user(), "images": ["https://example.org/x.png"]}],
+        [{**user(), "images": ["eHh4\n"]}],
+        "/0/images/0",
+        "illegal base64 data at input byte 5",
+    ),
+    Case("O3", [{**user(), "images": ["eA="]}], [{**user(), "images": ["eA=="]}], "/0/images/0", "is not base64"),
+    Case(
+        "O4",
+        [user(), native_call(), user("Wait")],
+        [user(), native_call(), native_result(), user("Wait")],
+        "/1/tool_calls/0",
+        "no tool message answers",
+        Options(observations=True),
+    ),
+    Case(
+        "O4",
+        [user(), native_call(id="a"), native_call(id="b"), native_result(tool_call_id="b")],
+        [user(), native_call(id="a"), native_call(id="b"), native_result(tool_call_id="b"), native_result()],
+        "/1/tool_calls/0",
+        "no tool message answers",
+        Options(observations=True),
+    ),
+    Case(
+        "O5",
+        [user(), native_call(), native_result(), native_result()],
+        [user(), native_call(), native_call(), native_result(), native_result()],
+        "/3",
+        "no open call belongs",
+        Options(observations=True),
+    ),
+    Case(
+        "O6",
+        [{"role": "developer", "content": "Be kind."}, user()],
+        [{"role": "system", "content": "Be kind."}, user()],
+        "/0/role",
+        "a role that templates do not know",
+        Options(observations=True),
     ),
 )
 

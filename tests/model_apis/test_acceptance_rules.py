@@ -51,8 +51,12 @@ def test_a_rule_finds_what_breaks_it_and_only_it(case: Case) -> None:
 
 
 def test_every_rule_has_a_payload_that_breaks_it() -> None:
-    """C1–C8, R1–R11, A1–A21, G1–G6, each once, and each seen failing."""
-    ids = [f"{letter}{n}" for letter, last in (("C", 8), ("R", 11), ("A", 21), ("G", 6)) for n in range(1, last + 1)]
+    """C1–C8, R1–R11, A1–A21, G1–G6, O1–O6, each once, and each seen failing."""
+    ids = [
+        f"{letter}{n}"
+        for letter, last in (("C", 8), ("R", 11), ("A", 21), ("G", 6), ("O", 6))
+        for n in range(1, last + 1)
+    ]
     assert [rule.id for rule in RULES] == ids
     assert {case.rule for case in CASES} == set(ids)
 
@@ -71,7 +75,7 @@ def test_only_what_is_refused_is_a_must() -> None:
     assert {rule.id for rule in RULES if rule.kind.level is Level.SHOULD} == {
         *("C5", "C8", "R5", "R6", "R9", "R11", "A9", "A13", "A18", "A21", "G6"),
     }
-    assert {rule.id for rule in RULES if rule.kind.level is Level.MAY} == {"A7"}
+    assert {rule.id for rule in RULES if rule.kind.level is Level.MAY} == {"A7", "O4", "O5", "O6"}
     assert {rule.id for rule in RULES if rule.confidence is Confidence.CONFLICTING} == {
         *("C5", "C8", "R11", "A9", "A13", "A18", "A21", "G6"),
     }

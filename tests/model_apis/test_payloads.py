@@ -81,6 +81,22 @@ EXPECTED: dict[ApiName, Any] = {
             {"role": "user", "content": [{"type": "text", "text": "Thanks"}]},
         ],
     },
+    "ollama": [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Weather in Paris and Rome?"},
+        {
+            "role": "assistant",
+            "content": "Let me look.",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": {"city": "Paris"}}},
+                {"id": "c2", "type": "function", "function": {"name": "weather", "arguments": {"city": "Rome"}}},
+            ],
+        },
+        {"role": "tool", "content": '{"temp":18}', "tool_name": "weather", "tool_call_id": "c1"},
+        {"role": "tool", "content": '{"error":"no such city"}', "tool_name": "weather", "tool_call_id": "c2"},
+        {"role": "assistant", "content": "Eighteen degrees."},
+        {"role": "user", "content": "Thanks"},
+    ],
     "gemini": {
         "system_instruction": {"role": "user", "parts": [{"text": "Be kind."}]},
         "contents": [
@@ -245,7 +261,7 @@ FILES: dict[ApiName, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("provider", API_NAMES)
+@pytest.mark.parametrize("provider", FILES)
 def test_files_of_the_user(provider: ApiName) -> None:
     """By URL and in the thread; kinds that nobody knows are passed over."""
     asked = request(prompt(["Look:", IMAGE_URL, IMAGE, PDF, {"kind": "hologram"}]))
@@ -275,9 +291,25 @@ def test_files_that_a_tool_returned() -> None:
     assert files == {"role": "user", "parts": [FILES["gemini"][2]]}
 
 
+def test_images_for_ollama_stand_beside_the_text() -> None:
+    """Those of a tool, too; thinking has a field of its own, and a text file is text."""
+    note = {"kind": "binary", "data": "SGk=", "media_type": "text/plain"}
+    assert of("ollama", request(prompt(["Look:", IMAGE, note]))) == [
+        {"role": "user", "content": "Look:\n\nHi", "images": [PIXEL]}
+    ]
+    assert of("ollama", request(back("c1", ["chart", IMAGE]))) == [
+        {"role": "tool", "content": "chart", "tool_name": "weather", "tool_call_id": "c1", "images": [PIXEL]}
+    ]
+    assert of("ollama", response(thinking("ollama"), text("Hello"))) == [
+        {"role": "assistant", "content": "Hello", "thinking": "hm"}
+    ]
+
+
 @pytest.mark.parametrize(
     ("provider", "item"),
     [
+        ("ollama", {"kind": "image-url", "url": "https://x/y.png"}),
+        ("ollama", {"kind": "binary", "data": PIXEL, "media_type": "application/pdf"}),
         ("openai-chat", {"kind": "audio-url", "url": "https://x/y.mp3"}),
         ("openai-chat", {"kind": "video-url", "url": "https://x/y.mp4"}),
         ("openai-chat", {"kind": "binary", "data": PIXEL, "media_type": "audio/ogg"}),

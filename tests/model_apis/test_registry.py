@@ -22,11 +22,13 @@ FOLDER = Path(tpharness.model_apis.__file__).parent
 SRC = FOLDER.parent
 
 # Other programs' own code for an API, each of which is a fact of its own: a history writes requests for the APIs that
-# its program writes requests for.
+# its program writes requests for, and a
+# request is repaired for the APIs for which somebody has written down how.
 WRITES_FOR_AN_API = {
     "histories/langchain/formats.py",
     "histories/langchain/javascript.py",
     "histories/message_parts/dialect.py",
+    "histories/stored/requests.py",
     "model_apis/registry.py",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.model_apis.cases import CASES, RULE
+from tests.model_apis.cases import CASES, RULE, native_call, native_result
 
 from tpharness.errors import UsageError
 from tpharness.model_apis.anthropic.models import takes_prefill
@@ -44,6 +44,11 @@ def test_no_request_is_taken_for_another_api() -> None:
         ([{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}], "openai-chat"),
         ([{"role": "user", "content": [{"type": "image", "source": {}}]}], "anthropic"),
         ([HI, {"type": "custom_tool_call_output"}], "openai-responses"),
+        ({"model": "llama3.2", "messages": [HI], "options": {}}, "ollama"),
+        ({"model": "qwen3", "messages": [HI], "think": False}, "ollama"),
+        ([{**HI, "images": ["eA=="]}], "ollama"),
+        ([HI, native_call(), native_result(tool_name="f")], "ollama"),
+        ({"messages": [HI, native_call(), native_result(tool_call_id="c1")]}, "ollama"),
     ],
 )
 def test_a_mark_of_one_api_is_enough(body: Any, provider: str) -> None:

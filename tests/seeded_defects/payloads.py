@@ -14,10 +14,11 @@ from tests.histories.message_parts.build import journal_of, scenario
 from tpharness.histories.registry import HISTORIES
 from tpharness.model_apis.registry import ApiName
 from tpharness.model_apis.rule import Options
+from tpharness.model_apis.rules import RULES
 
 __all__ = ["PAYLOAD_DEFECTS", "PayloadDefect"]
 
-_PROVIDERS: dict[str, ApiName] = {"C": "openai-chat", "R": "openai-responses", "A": "anthropic", "G": "gemini"}
+_PROVIDERS: dict[str, ApiName] = {rule.id[0]: rule.provider for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,5 +276,35 @@ PAYLOAD_DEFECTS = (
     defect("G5", "The model speaks in the role that another API gives it.", replace("/contents/3/role", "assistant")),
     defect(
         "G6", "An answer of which nothing was kept is sent as an empty text.", replace("/contents/3/parts/0/text", "")
+    ),
+    defect(
+        "O1",
+        "Arguments are sent as the text that another API has them as.",
+        replace("/1/tool_calls/0/function/arguments", '{"city":"Paris"}'),
+    ),
+    defect(
+        "O2",
+        "What the user says is sent as a list of parts.",
+        replace("/0/content", [{"type": "text", "text": "Hi"}]),
+    ),
+    defect("O3", "An image is sent as a data URI.", add("/0/images", ["data:image/png;base64,eA=="])),
+    defect(
+        "O4",
+        "A turn that was cut while its tool ran is sent with the call alone.",
+        remove("/3"),
+        remove("/2"),
+        options=Options(observations=True),
+    ),
+    defect(
+        "O5",
+        "The message that made a call is dropped and the result is sent.",
+        remove("/1"),
+        options=Options(observations=True),
+    ),
+    defect(
+        "O6",
+        "The system prompt is sent in the role of newer APIs.",
+        add("/0", {"role": "developer", "content": "Be kind."}),
+        options=Options(observations=True),
     ),
 )

@@ -73,7 +73,8 @@ def _undecided(*_: Any) -> Iterator[Decision]:
 class ModelApi:
     """One model API. `package` is the name of its folder's package.
 
-    A request is recognised by what no other API has. `owns` says so of a whole body at once; `has_entry` of one entry
+    A request is recognised by what no other API has. `owns` says so at once, of
+    a body (empty for a list alone) and its entries; `has_entry` of one entry
     and `has_options` of the fields beside them each give a sign, and the API with the only signs is the one. `entries`
     holds the entries of a body, each of which is called an `entry`. `decide` yields what a body and the name of its
     model decide about the rules. `issuers` are the providers whose signatures the API takes: its own. `environment`
@@ -86,7 +87,7 @@ class ModelApi:
     package: str
     entries: str
     entry: str = "message"
-    owns: Callable[[Mapping[str, Any]], bool] = _never
+    owns: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]]], bool] = _never
     has_entry: Callable[[Mapping[str, Any]], bool] = _never
     has_options: Callable[[Mapping[str, Any]], bool] = _never
     decide: Callable[[Mapping[str, Any], str], Iterator[Decision]] = _undecided

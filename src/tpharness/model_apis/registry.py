@@ -9,6 +9,7 @@ from tpharness.errors import UsageError
 from tpharness.model_apis.anthropic.row import ANTHROPIC
 from tpharness.model_apis.api import ModelApi
 from tpharness.model_apis.gemini.row import GEMINI
+from tpharness.model_apis.ollama.row import OLLAMA
 from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.openai_responses.row import OPENAI_RESPONSES
 
@@ -21,6 +22,7 @@ APIS: Mapping[str, ModelApi] = {
         OPENAI_RESPONSES,
         ANTHROPIC,
         GEMINI,
+        OLLAMA,
     )
 }
 """The model APIs by name, in the order in which they are listed and asked."""

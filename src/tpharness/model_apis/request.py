@@ -89,11 +89,11 @@ def _refuse_other_formats(value: Any) -> None:
 
 def _guess(value: Any) -> ApiName:
     body: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
-    owners = [api.name for api in APIS.values() if api.owns(body)]
-    if owners:
-        return owners[0]
-    lists = {api.entries for api in APIS.values()} & {*body}
-    entries = [entry.value for field in lists for entry in objects(body[field], "")] if body else _objects(value)
+    lists = [body[field] for field in dict.fromkeys(api.entries for api in APIS.values()) if field in body]
+    entries = [entry.value for one in (lists if body else [value]) for entry in objects(one, "")]
+    owner = next((api.name for api in APIS.values() if api.owns(body, entries)), None)
+    if owner is not None:
+        return owner
     found = [
         api.name for api in APIS.values() if api.has_options(body) or any(api.has_entry(entry) for entry in entries)
     ]
@@ -101,7 +101,3 @@ def _guess(value: Any) -> ApiName:
         return found[0]
     what = f"has marks of {' and of '.join(sorted(found))}" if found else "could be for several model APIs"
     raise UsageError(f"this request {what}", hint=f"name the API: --api {'|'.join(API_NAMES)}")
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [entry.value for entry in objects(value, "")]

@@ -22,6 +22,7 @@ PATHS: dict[ApiName, str] = {
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
+    "ollama": "/api/chat",
     "gemini": "/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse",
 }
 APIS: tuple[ApiName, ...] = tuple(PATHS)
@@ -40,6 +41,9 @@ def body_of(api: ApiName, messages: list[Any], **more: Any) -> dict[str, Any]:
             tools = [{"name": "book_hotel", "input_schema": SCHEMA}]
             body = {"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": messages, "stream": True}
             return {**body, "tools": tools, **more}
+        case "ollama":
+            tools = [{"type": "function", "function": {"name": "book_hotel", "parameters": SCHEMA}}]
+            return {"model": "llama3.2", "messages": messages, "tools": tools, **more}
         case _:
             return {"contents": messages, "tools": [{"functionDeclarations": [{"name": "book_hotel"}]}], **more}
 
@@ -82,7 +86,9 @@ async def asking(**options: Any) -> AsyncIterator[Asker]:
 
 def events(data: bytes) -> list[tuple[str, Any]]:
     """Return names and JSON of the events of a stream; `[DONE]` as it is."""
-    found = []
+    found: list[tuple[str, Any]] = []
+    if data.startswith(b"{"):  # a line each, without names
+        return [("", json.loads(line)) for line in data.splitlines()]
     for frame in data.decode().replace("\r\n", "\n").split("\n\n"):
         lines = dict(line.split(": ", 1) for line in frame.split("\n") if line)
         if lines:

@@ -89,6 +89,12 @@ FINISHES: dict[ApiName, dict[Finish, str]] = {
         Finish.CONTENT_FILTER: "refusal",
         Finish.TOOL_CALL: "tool_use",
     },
+    "ollama": {
+        Finish.STOP: "stop",
+        Finish.LENGTH: "length",
+        Finish.CONTENT_FILTER: "stop",
+        Finish.TOOL_CALL: "stop",
+    },
     "gemini": {
         Finish.STOP: "STOP",
         Finish.LENGTH: "MAX_TOKENS",

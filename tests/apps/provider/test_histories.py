@@ -80,6 +80,25 @@ STORY: dict[ApiName, dict[str, Any]] = {
             {"role": "user", "content": SAYS},
         ],
     },
+    "ollama": {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Book two."},
+            {
+                "role": "assistant",
+                "content": "I try.",
+                "thinking": "Hm.",
+                "tool_calls": [
+                    {"id": "c1", "function": {"name": "book_hotel", "arguments": {"city": "Paris", "nights": 2}}},
+                    {"id": "c2", "function": {"name": "book_hotel", "arguments": {}}},
+                ],
+            },
+            {"role": "tool", "tool_name": "book_hotel", "content": "booked"},
+            {"role": "tool", "tool_call_id": "c2", "content": "no city"},
+            {"role": "assistant", "content": "One is booked."},
+            {"role": "user", "content": SAYS},
+        ]
+    },
     "gemini": {
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
         "messages": [

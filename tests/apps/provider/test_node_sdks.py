@@ -34,6 +34,8 @@ READERS: list[tuple[str, ApiName, str]] = [
     ("anthropic", "anthropic", "whole"),
     ("genai", "gemini", "stream"),
     ("genai", "gemini", "whole"),
+    ("ollama", "ollama", "stream"),
+    ("ollama", "ollama", "whole"),
     ("ai", "openai-chat", "stream"),
     ("ai", "openai-chat", "whole"),
     ("ai", "openai-responses", "stream"),
@@ -108,6 +110,9 @@ def test_a_whole_answer_is_read_as_it_was_planned(play: Play) -> None:
             wanted = expected(api, plan)
             if api == "gemini" or (api == "anthropic" and mode != "stream") or (client == "ai" and mode == "whole"):
                 wanted = replace(wanted, calls=[[i, n, as_object(a)] for i, n, a in wanted.calls])
+            if client == "ollama":  # its calls are objects, and it has no place for cached tokens and those of thinking
+                calls = [[i, n, as_object(a)] for i, n, a in wanted.calls]
+                wanted = replace(wanted, calls=calls, usage=[*wanted.usage[:2], 0, 0])
             if client == "ai":
                 wanted = replace(wanted, finish=AI_SDK_FINISHES[plan.reason])
             if client == "ai" and api.startswith("openai") and mode == "whole" and name == "length in the arguments":
@@ -137,10 +142,10 @@ def test_a_failing_stream_is_read_as_far_as_it_was_written(play: Play, breaks: B
             interrupted = client == "ai" and breaks is Break.END and found.error is None
             assert found.finish == ("interrupted" if interrupted else None), (client, api, at)
             calls = [[c.call_id, c.name, "".join(c.pieces)] for c in plan.calls_until(at)]
-            if api == "gemini":  # a call comes with its last piece
+            if api in ("gemini", "ollama"):  # a call comes with its last piece
                 calls = [[i, n, as_object(a)] for i, n, a in calls if as_object(a)]
             assert found.calls == calls, (client, api, at)
-            if breaks is not Break.END:
+            if breaks is not Break.END or client == "ollama":  # which misses the line that says done
                 assert found.error is not None, (client, api, at)
             assert exchange.outcome is Outcome.BROKEN, (client, api, at)
             assert exchange.pieces_written == at, (client, api)

@@ -204,7 +204,8 @@ def test_a_body_that_is_not_json_is_an_error_object(api: ApiName) -> None:
                 url = asker.provider.base + str(PATH[api])
                 async with asker.session.post(url, data=data) as answer:
                     assert answer.status == 400
-                    assert "JSON" in (await answer.json())["error"]["message"]
+                    error = (await answer.json())["error"]
+                    assert "JSON" in (error if api == "ollama" else error["message"])
 
     asyncio.run(asked())
 
@@ -213,10 +214,11 @@ PATH = {
     "openai-chat": "/chat/completions",
     "openai-responses": "/v1/responses",
     "anthropic": "/messages",
+    "ollama": "/api/chat",
     "gemini": "/v1/models/m:generateContent",
 }
 CONTENTS: list[Any] = [None, 5, {}, [None], [5], [{}], [{"type": 5}], [{"type": "text", "text": 5}]]
-CALLS: list[Any] = [5, [None], [{}], [{"function": 5}]]
+CALLS: list[Any] = [5, [None], [{}], [{"function": 5}], [{"function": {"arguments": []}}]]
 PARTS: list[Any] = [None, 5, {"functionCall": 5}, {"functionResponse": {"name": 5}}, {"text": 5}]
 ODD: list[Any] = [
     *(None, 5, "x", [], {}, [None], [5], ["x"], [[]], [{}], [{"role": 5}], [{"role": "user"}], {"a": [1]}),

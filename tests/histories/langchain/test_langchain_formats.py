@@ -8,8 +8,8 @@ import pytest
 from tests.histories.langchain.folding import CALL, MARKER, history
 
 from tpharness.histories.langchain import LANGCHAIN
+from tpharness.histories.langchain.formats import FORMATS
 from tpharness.histories.langchain.state import ai, human, tool
-from tpharness.histories.projections import API_NAMES
 
 CODE = LANGCHAIN["langchain/documented"]
 PARIS = {"city": "Paris"}
@@ -101,7 +101,7 @@ def test_an_interrupted_call_is_text_for_all() -> None:
     assert CODE.model_input(document, "gemini")[1] == {"role": "model", "parts": [{"text": text}]}
 
 
-@pytest.mark.parametrize("provider", API_NAMES)
+@pytest.mark.parametrize("provider", FORMATS)
 def test_the_next_user_message_comes_last_and_the_document_stays(provider: Any) -> None:
     """A projection changes nothing."""
     document = CODE.store(history("l-11-in-the-final-text"))

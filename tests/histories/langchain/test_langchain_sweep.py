@@ -10,7 +10,7 @@ from tests.histories.langchain.folding import cuts
 from tests.histories.langchain.states import SELECTED
 
 from tpharness.histories.langchain import LANGCHAIN, UnsupportedError
-from tpharness.histories.projections import API_NAMES
+from tpharness.histories.langchain.formats import FORMATS
 from tpharness.run.select import SelectedScenario
 from tpharness.scenario import load_scenario
 
@@ -39,7 +39,7 @@ def refusing_a_place(one: SelectedScenario) -> set[str]:
             humans = sum(message["type"] == "human" for message in document["messages"])
             assert len(dialect.turn_contents(document)) - humans in (0, 1)
             assert all(shown["text"] for shown in dialect.replay(document))
-            for provider in API_NAMES:
+            for provider in FORMATS:
                 assert dialect.model_input(document, provider, next_user="Go on.")
     return refusing
 
@@ -49,7 +49,7 @@ def test_repaired_histories_are_taken_wherever_they_are_cut() -> None:
     for one in ABOUT_INTERRUPTIONS:
         for journal in cuts(load_scenario(one.path, root=one.root)):
             document = REPAIRED.store(journal)
-            sent = {api: REPAIRED.model_input(document, api, next_user="Go on.") for api in API_NAMES}
+            sent = {api: REPAIRED.model_input(document, api, next_user="Go on.") for api in FORMATS}
             assert not acceptance.chat(sent["openai-chat"]), one.id
             assert not acceptance.responses(sent["openai-responses"]), one.id
             assert not acceptance.anthropic(sent["anthropic"]), one.id

@@ -24,7 +24,8 @@ from tests.histories.message_parts.build import (
 )
 
 from tpharness.histories.message_parts import MESSAGE_PARTS, MessageParts
-from tpharness.histories.projections import API_NAMES, ApiName, HistoryDialect
+from tpharness.histories.message_parts.dialect import WRITTEN_FOR
+from tpharness.histories.projections import ApiName, HistoryDialect
 
 PLAN, CURRENT = MESSAGE_PARTS["message-parts/plan"], MESSAGE_PARTS["message-parts/current"]
 SAME = MessageParts(variant="current", model=MODEL)
@@ -193,7 +194,7 @@ def test_a_signed_thought_to_the_same_model() -> None:
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]},
     ]
     assert gemini(SAME, history)[1]["parts"] == [{"text": "hmm", "thought": True}, {"text": "x"}]
-    for provider in API_NAMES:  # nobody is asked for: the one that had the thought
+    for provider in WRITTEN_FOR:  # nobody is asked for: the one that had the thought
         assert CURRENT.model_input(history, provider) == SAME.model_input(history, provider)
 
 
@@ -278,7 +279,7 @@ def test_developer_messages_hang_on_what_came_before() -> None:
         {"role": "tool", "content": "before tool\n\none\nafter tool\nafter answer\n", "tool_call_id": "c1"},
         {"role": "assistant", "content": "done"},
     ]
-    for provider in API_NAMES:
+    for provider in WRITTEN_FOR:
         sent = str(CURRENT.model_input(history, provider))
         assert "first" not in sent
         assert all(word in sent for word in ("after user", "before tool", "after tool", "after answer"))
@@ -301,7 +302,7 @@ def test_only_the_parts_of_a_developer_message_are_sent() -> None:
     """The plan: "UI-only fields are never sent to providers"."""
     line = developer("note")
     history = [user("q"), {**line, "data": {**line["data"], "ui_extra": {"secret": "s"}}}]
-    for provider in API_NAMES:
+    for provider in WRITTEN_FOR:
         assert "secret" not in str(PLAN.model_input(history, provider))
 
 
@@ -421,7 +422,7 @@ def test_images_of_results() -> None:
     assert gemini(CURRENT, history)[3]["parts"][1] == {"inlineData": {"mimeType": "image/png", "data": "AQI="}}
 
 
-@pytest.mark.parametrize("provider", API_NAMES)
+@pytest.mark.parametrize("provider", WRITTEN_FOR)
 def test_the_next_user_message_comes_last(provider: ApiName) -> None:
     """The contract of `projections`; without one the history alone is sent."""
     with_it = CURRENT.model_input(WEATHER, provider, next_user="go")

@@ -10,6 +10,7 @@ from tests.distribution import Sample
 from tests.histories.message_parts.build import journal_of
 
 from tpharness.histories.message_parts import MESSAGE_PARTS, dumps, interrupt_findings, loads
+from tpharness.histories.message_parts.dialect import WRITTEN_FOR
 from tpharness.histories.message_parts.records import (
     AssistantMessage,
     HistoryEvent,
@@ -18,7 +19,6 @@ from tpharness.histories.message_parts.records import (
     ToolResultMessage,
     Variant,
 )
-from tpharness.histories.projections import API_NAMES
 from tpharness.journal import AgentTurn, Event, Interrupted, Journal, Log, Response, Return, UserTurn
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import SelectedScenario, select_scenarios
@@ -98,7 +98,7 @@ def cancel_everywhere(played: Scenario, variant: Variant) -> None:
         assert {part.call_id for part in made} <= results
         codes = {finding.code for finding in interrupt_findings(dialect.replay(document), interrupted=int(told))}
         assert codes <= ({"duplicate-interrupt"} if variant == "plan" else set())
-        for provider in API_NAMES:
+        for provider in WRITTEN_FOR:
             dialect.model_input(document, provider, next_user="go on")
 
 

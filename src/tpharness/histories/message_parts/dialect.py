@@ -23,7 +23,7 @@ from tpharness.histories.message_parts.turn_contents import turn_contents
 from tpharness.histories.projections import ApiName, TurnContent, writer_for
 from tpharness.journal import Journal
 
-__all__ = ["MESSAGE_PARTS", "MessageParts"]
+__all__ = ["MESSAGE_PARTS", "WRITTEN_FOR", "MessageParts"]
 
 _INPUTS: Mapping[str, Callable[[Iterable[InputItem], str | None], Any]] = {
     "openai-chat": chat_input,
@@ -32,6 +32,9 @@ _INPUTS: Mapping[str, Callable[[Iterable[InputItem], str | None], Any]] = {
     "anthropic": anthropic_input,
     "gemini": gemini_input,
 }
+
+WRITTEN_FOR = tuple(name for name in _INPUTS if name != "openrouter")
+"""The model APIs for which the program writes requests; that of OpenRouter is Chat Completions once more."""
 
 _PLANNED_INPUTS: Mapping[str, Callable[[Iterable[InputItem], str | None], Any]] = {
     **_INPUTS,

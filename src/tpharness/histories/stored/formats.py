@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from tpharness.errors import TpharnessError, UsageError, did_you_mean
 from tpharness.finding_log import keep_first
@@ -36,10 +36,8 @@ __all__ = [
     "require_format",
 ]
 
-StoredFormat: TypeAlias = Literal[
-    "thread", "ai-sdk", "pydantic-ai", "openai-chat", "openai-responses", "anthropic", "gemini"
-]
-STORED_FORMATS: tuple[StoredFormat, ...] = get_args(StoredFormat)
+StoredFormat: TypeAlias = str
+STORED_FORMATS: tuple[StoredFormat, ...] = ("thread", "ai-sdk", "pydantic-ai", *API_NAMES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.model_apis.api import Decision, ModelApi, SdkTypes
@@ -11,7 +11,7 @@ from tpharness.model_apis.gemini.models import needs_thought_signatures
 __all__ = ["GEMINI"]
 
 
-def _owns(body: Mapping[str, Any]) -> bool:
+def _owns(body: Mapping[str, Any], _: Sequence[Mapping[str, Any]]) -> bool:
     return "contents" in body
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.model_apis.api import Decision, ModelApi, SdkTypes
@@ -15,7 +15,7 @@ _ITEMS = ("function_call", "custom_tool_call", "local_shell_call", "reasoning", 
 _CONTENT = ("input_text", "input_image", "input_file", "output_text")
 
 
-def _owns(body: Mapping[str, Any]) -> bool:
+def _owns(body: Mapping[str, Any], _: Sequence[Mapping[str, Any]]) -> bool:
     return "input" in body and "messages" not in body
 
 

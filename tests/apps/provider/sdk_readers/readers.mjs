@@ -9,6 +9,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { Ollama } from "ollama";
 import OpenAI from "openai";
 
 const base = process.argv[2];
@@ -23,6 +24,7 @@ for (const level of ["log", "info", "warn", "error", "debug"]) console[level] = 
 const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: "x", maxRetries: 0 });
 const anthropic = new Anthropic({ baseURL: base, apiKey: "x", maxRetries: 0 });
 const genai = new GoogleGenAI({ apiKey: "x", httpOptions: { baseUrl: base } });
+const ollama = new Ollama({ host: base });
 const ai = {
   openai: createOpenAI({ baseURL: `${base}/v1`, apiKey: "x" }),
   anthropic: createAnthropic({ baseURL: `${base}/v1`, apiKey: "x" }),
@@ -107,6 +109,22 @@ function generated(notes, answer) {
   }
 }
 
+const ollamaRequest = (prompt) => ({
+  model: "llama3.2",
+  messages: [{ role: "user", content: prompt }],
+  tools: [{ type: "function", function: { name: "book_hotel", description: "", parameters } }],
+});
+
+function chatted(notes, answer) {
+  notes.text += answer.message.content;
+  notes.thinking += answer.message.thinking ?? "";
+  for (const call of answer.message.tool_calls ?? []) notes.calls.push([call.id, call.function.name, call.function.arguments]);
+  if (answer.done) {
+    notes.finish = answer.done_reason;
+    notes.usage = counted(answer.prompt_eval_count, answer.eval_count, 0, 0);
+  }
+}
+
 const aiRequest = (api, prompt) => ({
   model: models[api](),
   prompt,
@@ -185,6 +203,12 @@ const readers = {
   },
   async "anthropic anthropic whole"(notes, { prompt }) {
     message(notes, await anthropic.messages.create(messagesRequest(prompt)));
+  },
+  async "ollama ollama stream"(notes, { prompt }) {
+    for await (const answer of await ollama.chat({ ...ollamaRequest(prompt), stream: true })) chatted(notes, answer);
+  },
+  async "ollama ollama whole"(notes, { prompt }) {
+    chatted(notes, await ollama.chat(ollamaRequest(prompt)));
   },
   async "genai gemini stream"(notes, { prompt }) {
     for await (const chunk of await genai.models.generateContentStream(geminiRequest(prompt))) generated(notes, chunk);

@@ -1,0 +1,1 @@
+"""Ollama's own API: `/api/chat`. What it serves at `/v1` is `openai_chat`."""
