@@ -18,6 +18,7 @@ FLOORS = (
         "facts",
         "findings",
         "imports",
+        "lazy_names",
         "printable",
         "readings",
         "waiting",
@@ -38,6 +39,7 @@ FLOORS = (
         "scenario_files",
     ),
     (
+        "document_files",
         "model_apis",
         "server_events",
         "trace",

@@ -12,9 +12,9 @@ import pytest
 SCRIPT = Path(__file__).parent.parent / "scripts" / "house.py"
 
 CEILINGS = {
-    "list scenarios": 27_500,
-    "check": 13_300,
-    "app --list": 43_500,
+    "list scenarios": 5_200,
+    "check": 6_500,
+    "app --list": 13_500,
     "run": 29_500,
     "explain": 2_500,
 }
@@ -23,7 +23,7 @@ CEILINGS = {
 MAY_MEAN_TWO_THINGS = 60
 """Public class names that two modules define."""
 
-MAY_SAY_TOLD = 463
+MAY_SAY_TOLD = 500
 """How often the word stands in `src`, where sent, reported or given often says more."""
 
 

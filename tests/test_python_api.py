@@ -27,7 +27,7 @@ from tpharness import (
     fold,
     play,
 )
-from tpharness.folding import sort_of
+from tpharness.document_files import sort_of
 from tpharness.wires.vsp.encode import DONE, encode_sse
 
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "PYTHON.md").read_text("utf-8")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tpharness.cli import listing
 from tpharness.errors import InputError
@@ -101,7 +102,7 @@ def test_a_list_loads_no_scenario_that_says_plainly_what_it_is(
     """The first line is enough."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "one.yaml").write_text(PLAIN)
-    monkeypatch.setattr(listing, "load_scenario", _never)
+    monkeypatch.setattr("tpharness.scenario.load.load_scenario", _never)
     listing.list_("scenarios", scenarios=[tmp_path])
     assert capsys.readouterr().out == "a/one  Nothing but a text.\n"
 
@@ -112,7 +113,12 @@ def test_a_list_loads_no_scenario_that_says_plainly_what_it_is(
         "description: 'It is \\'quoted\\''\n",
         "description: Two\n  lines of text\n",
         "description: a text # and a comment\n",
-        "description: >\n  folded text\n",
+        "description: >\n  folded text\n   that is indented more\n",
+        "description: >\n  folded text\n\n  of two paragraphs\n",
+        "description: >\n   folded text\n",
+        "description: |\n  lines as they stand\n",
+        'description: "an escape of YAML: \\x41"\n',
+        'description: "over\n  two lines"\n',
         "description: true\n",
         "clauses: []\ndescription: not at the beginning\n",
         "description: an &anchor is: text\n",
@@ -125,10 +131,29 @@ def test_what_is_not_plain_is_left_to_the_loader(tmp_path: Path, first: str) -> 
     assert read_description(tmp_path / "x.yaml") is None
 
 
+@pytest.mark.parametrize(
+    ("first", "text"),
+    [
+        ("description: >\n  folded text\n  of two lines: all of it # even this\n", None),
+        ('description: "It is \\"quoted\\": \\u00e9 # and this"\n', 'It is "quoted": é # and this'),
+        ("# a comment\ndescription: >\n  A sentence. Two lines,\n  folded.\n", "A sentence. Two lines, folded."),
+    ],
+)
+def test_folded_and_quoted_text_is_what_the_loader_reads(tmp_path: Path, first: str, text: str | None) -> None:
+    """By hand, and as PyYAML reads it."""
+    file = tmp_path / "x.yaml"
+    file.write_text(f"{first}turns: []\n")
+    read = read_description(file)
+    assert read == yaml.safe_load(file.read_text())["description"].strip()
+    assert text is None or read == text
+
+
 def test_a_description_is_the_one_that_the_loader_reads() -> None:
     """Of every built-in scenario; most are read without it."""
     read = {path: read_description(path) for path in find_scenarios([scenarios_dir()])}
     plain = {path: said for path, said in read.items() if said is not None}
     assert len(plain) > len(read) / 2
-    for path, said in list(plain.items())[::7]:
+    unusual = [item for item in plain.items() if not item[0].read_text("utf-8").startswith(f"description: {item[1]}")]
+    assert unusual
+    for path, said in [*list(plain.items())[::7], *unusual]:
         assert said == load_scenario(path).description

@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 from tpharness.checking import check
 from tpharness.findings import Level, json_type, shorten, tell_apart
-from tpharness.folding import NO_EVENTS, Folded
+from tpharness.folding import Folded
 from tpharness.printable import counted, make_printable
 from tpharness.protocol.compare import refuse_unknown_mode, same_content, same_exact
 from tpharness.protocol.diff import ThreadDifference, diff
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
 from tpharness.verdict.finding_lines import finding_lines
+from tpharness.wires.contract import NO_EVENTS
 from tpharness.wires.vsp.violations import NOTHING_KNOWN
 
 __all__ = ["assert_same_thread", "assert_valid"]

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tpharness import scenario, server_events
+from tpharness.document_files import NO_TIME, event_lines, is_of_server, read_file, sort_of
 from tpharness.errors import ScenarioError, UsageError
 from tpharness.findings import Finding, Place
-from tpharness.folding import NO_TIME, event_lines, is_of_server, read_file, record_events, sort_of
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
-from tpharness.scenario import load_scenario
-from tpharness.server_events import Recorder, RunState
 from tpharness.wires import registry
 from tpharness.wires.contract import NO_EVENTS, UNFINISHED
 from tpharness.wires.registry import default_wire
@@ -110,11 +109,11 @@ def _check_event_lines(data: bytes, file: str) -> list[Finding]:
 
 
 def _check_events(events: Sequence[Any], file: str | None = None) -> list[Finding]:
-    recorder = Recorder()
+    recorder = server_events.Recorder()
     recorder.begin("assistant", NO_TIME)
-    record_events(recorder, events)
+    server_events.record_events(recorder, events)
     found = recorder.findings
-    if recorder.state is not RunState.ENDED:
+    if recorder.state is not server_events.RunState.ENDED:
         message = "the events end before their run does, so its turn is interrupted"
         found = [UNFINISHED.at(Place(side="server", event=len(events)), message), *found]
     if not events:
@@ -125,7 +124,7 @@ def _check_events(events: Sequence[Any], file: str | None = None) -> list[Findin
 def check_scenario(path: Path) -> list[Finding]:
     """Return why a scenario file does not load."""
     try:
-        load_scenario(path, root=path.absolute().parent.parent)
+        scenario.load_scenario(path, root=path.absolute().parent.parent)
     except ScenarioError as error:
         return list(error.findings)
     return []

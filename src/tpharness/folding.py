@@ -9,52 +9,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
-from tpharness.errors import InputError, UsageError
+from tpharness.document_files import NO_TIME, event_lines, is_of_server, read_event, read_file
+from tpharness.errors import UsageError
 from tpharness.facts import is_time, later_time
 from tpharness.findings import Finding, Place
 from tpharness.journal import Journal, UserTurn
 from tpharness.printable import counted
-from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder, RunState
-from tpharness.server_events.guide import GuideReader
+from tpharness.server_events.guide import record_events
 from tpharness.wires.contract import NO_EVENTS, Reader, Wire
 from tpharness.wires.registry import default_wire, recognize
 from tpharness.wires.sse.parser import SseParser
 
 __all__ = [
-    "NO_EVENTS",
-    "NO_TIME",
     "Cut",
     "Folded",
     "Piece",
-    "event_lines",
     "fold",
     "fold_events",
     "fold_stream",
-    "read_event",
-    "read_file",
-    "record_events",
     "render",
-    "sort_of",
 ]
-
-NO_TIME = "1970-01-01T00:00:00Z"
-"""The time of a run if neither the caller nor the stream says when it was."""
 
 Piece = str | bytes | Path | Sequence[Mapping[str, Any]]
 """What a conversation is folded from: a text is what the user said, everything else an answer."""
-
-
-Sort = Literal["stream", "events", "json"]
-"""What a file may be: what a client receives, what a server is given, or a JSON value such as a thread."""
-
-_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,14 +179,6 @@ class _ClientSide:
         self.fold.close(cut.reason if cut else None, end)
 
 
-def record_events(recorder: Recorder, events: Iterable[Any]) -> None:
-    """Feed the events of one run that has begun; those of the 0.0.3 guide are read too (R59)."""
-    guide = GuideReader()
-    for index, event in enumerate(events):
-        for one in guide.feed(event):
-            recorder.feed(one, index=index)
-
-
 class _ServerSide:
     """What a server makes of its model's events."""
 
@@ -252,55 +228,6 @@ def _answer(piece: Any) -> bytes | list[Any]:
         f"a conversation is not folded from {type(piece).__name__}",
         hint="give a str for what the user said, and for each answer bytes, a Path, or a list of chunks or events",
     )
-
-
-def read_file(path: Path) -> bytes:
-    """Return the bytes of a file. InputError names it and says what is wrong with it."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_SIZE + 1)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path}: {getattr(error, 'strerror', '') or error}", hint="name a file that exists"
-        ) from error
-    if len(data) > MAX_SIZE:
-        raise InputError(f"{path} has more than the {MAX_SIZE // 1024**2} MiB that tpharness reads")
-    return data
-
-
-def sort_of(name: str, data: bytes) -> Sort:
-    """Return what the bytes of a file are: the ending of its name says it, or else how they begin."""
-    known: dict[str, Sort] = {".sse": "stream", ".jsonl": "events", ".json": "json"}
-    suffix = Path(name).suffix
-    if suffix in known:
-        return known[suffix]
-    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.startswith(_FIELDS):
-        return "stream"
-    first = start.partition(b"\n")[0]
-    return "events" if first.startswith(b"{") and b'"event_kind"' in first and first.rstrip().endswith(b"}") else "json"
-
-
-def is_of_server(piece: Any, answer: bytes | list[Any]) -> bool:
-    """Whether an answer is server events, and not what a client receives."""
-    if isinstance(piece, Path):
-        return isinstance(answer, list) or sort_of(str(piece), answer) == "events"
-    return isinstance(answer, list) and any("event_kind" in one for one in answer)
-
-
-def event_lines(data: bytes) -> list[tuple[int, bytes]]:
-    """Return the lines of a file of server events that are not blank, each with its number, from 1."""
-    return [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]
-
-
-def read_event(line: bytes, file: str, number: int, *, hint: str = "one server event on each line") -> Any:
-    """Return the JSON value of a line. InputError where there is none."""
-    parsed = parse_json(line)
-    if parsed.ok:
-        return parsed.value
-    finding = parsed.findings[-1]
-    what = f"not JSON: {finding.message}" if finding.code in ("json-invalid", "json-not-utf8") else finding.message
-    raise InputError(f"{file}:{number}: {what}", hint=hint)
 
 
 def _within(after: int, count: int, file: str) -> None:

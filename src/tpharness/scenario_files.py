@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -37,6 +38,8 @@ SUFFIXES = (".yaml", ".yml")
 
 _START = 4096
 _DESCRIPTION = re.compile(r"(?:#[^\n]*\n)*description: +([A-Za-z][^\n]* [^\n]*[^\n:])\n(?=[a-z])")
+_FOLDED = re.compile(r"(?:#[^\n]*\n)*description: >\n((?:  [^ \n#][^\n]*\n)+)(?=[a-z])")
+_QUOTED = re.compile(r'(?:#[^\n]*\n)*description: ("[^\n]*")\n(?=[a-z])')
 _CLAUSES = re.compile(r"^clauses: \[([a-z0-9., -]+)\]$", re.MULTILINE)
 
 
@@ -161,12 +164,18 @@ def id_of(parts: Sequence[str]) -> str:
 def read_description(path: Path) -> str | None:
     """Return the description at the beginning of a scenario file, None where the file has to be loaded to know it.
 
-    Only plain text on one line is read, which is what the first line of most files has.
+    Read are plain or quoted text on one line, and the lines of one folded paragraph, which is what all files of the
+    suite have.
     """
     try:
-        found = _DESCRIPTION.match(_read_start(path).decode("utf-8"))
+        start = _read_start(path).decode("utf-8")
+        if (folded := _FOLDED.match(start)) is not None:
+            return " ".join(line.strip() for line in folded[1].splitlines())
+        if (quoted := _QUOTED.match(start)) is not None:
+            return str(json.loads(quoted[1])).strip()  # as JSON it means the same in YAML
     except (OSError, ValueError):
         return None
+    found = _DESCRIPTION.match(start)
     return None if found is None or ": " in found[1] or " #" in found[1] else found[1].rstrip()
 
 

@@ -18,7 +18,7 @@ from tpharness.profiles import parse_profiles
 from tpharness.protocol.versions import Version, parse_version
 from tpharness.report import failure_lines
 from tpharness.run import RunOptions, run_suite
-from tpharness.run.pairs import parse_clauses, parse_compare, parse_faults
+from tpharness.run.requests import parse_clauses, parse_compare, parse_faults
 from tpharness.verdict import Result, ResultReady, RunFinished
 
 __all__ = ["Played", "assert_passed", "describe_failures", "play"]

@@ -25,7 +25,6 @@ from tpharness.apps.client import PROFILES
 from tpharness.apps.config import AppConfig, load_config
 from tpharness.apps.engine import run_app
 from tpharness.apps.trouble import KINDS
-from tpharness.cli import application
 from tpharness.targets.server_process import free_port
 
 TOP = Path(__file__).parents[2]
@@ -131,7 +130,7 @@ def test_the_command_that_plays_a_failed_case_alone_works(
     (folder / "my apps.toml").write_text(table('"my chat"', "REPAIRS_ARGUMENTS"), "utf-8")
     case = "user-leaves/in-arguments"
     with monkeypatch.context() as patch:  # without a name no case can be named; all of them take long
-        patch.setattr(application, "run_app", lambda options: run_app(replace(options, ids=(case,))))
+        patch.setattr("tpharness.apps.engine.run_app", lambda options: run_app(replace(options, ids=(case,))))
         done = call("app", "--config", "my apps.toml", "--lenient", "--tool-args", 'book_hotel={"city": "Rome"}')
     (told,) = re.findall("alone: (.*)", done.out)
     assert shlex.split(told)[1:4] == ["app", "my chat", case]

@@ -18,8 +18,8 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.printable import MAX_LINE, make_printable, say
 from tpharness.report import ConsoleReport, Report, failure_lines, print_matrix, tally_lines
 from tpharness.report.spec import FORMATS
-from tpharness.run.pairs import Pair
 from tpharness.verdict import Outcome, Result, ResultReady, RunFinished, RunStarted
+from tpharness.verdict.pair import Pair
 from tpharness.verdict.tally import tally_json
 
 

@@ -14,8 +14,8 @@ from tpharness.report import Report, parse_reports, print_matrix
 from tpharness.report.json import render_matrix
 from tpharness.report.junit import render_suites
 from tpharness.resources import schema_path
-from tpharness.run.pairs import Pair
 from tpharness.verdict import Outcome, Result, ResultReady, RunFinished, RunStarted, ScenarioFinished
+from tpharness.verdict.pair import Pair
 
 
 def report_of(*outcomes: Outcome, server: str = "s") -> Report:

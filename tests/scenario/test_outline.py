@@ -2,8 +2,7 @@
 
 import pytest
 
-from tpharness.scenario import outline
-from tpharness.scenario.outline import find_outline_slip
+from tpharness.scenario.outline import find_outline_slip, outline
 
 RESPONSE = {
     "message_type": "response",

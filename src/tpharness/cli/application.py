@@ -17,12 +17,8 @@ from rich.markup import escape
 
 from tpharness.apps.cases.case import Tool
 from tpharness.apps.cases.catalogue import all_cases
-from tpharness.apps.client import require_known_client
 from tpharness.apps.config import CONFIG_FILE, LAST_PORT, AppConfig, arguments_of, config_of_url, load_config
 from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
-from tpharness.apps.engine import AppOptions, client_name, run_app
-from tpharness.apps.init import describe_application, require_new_table, write_table
-from tpharness.apps.thread.judge import THREAD_SUFFIX
 from tpharness.cli.options import Argument, Exit, Option, given_options
 from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
@@ -133,6 +129,8 @@ def application(
         ):
             say(f"{source.id:<36}  {source.title}")
         return
+    from tpharness.apps.engine import AppOptions, client_name, run_app  # noqa: PLC0415  # the list needs no client
+
     given: dict[str, Any] = {
         key: value
         for key, value in {
@@ -198,6 +196,8 @@ def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppCo
             known = replace(known, provider_port=_DEFAULT_PORT)
     if known.on_disconnect not in (None, "stop", "continue"):
         raise UsageError(f"--on-disconnect takes stop or continue, not {known.on_disconnect!r}")
+    from tpharness.apps.client import require_known_client  # noqa: PLC0415
+
     require_known_client(known.client, "--client")
     beside = sorted(set(known.args) - set(known.allow))
     if beside:
@@ -238,6 +238,8 @@ def _tell_environment(out: Console, config: AppConfig, variables: dict[str, str]
 
 def _print_table(out: Console, model: Report) -> None:
     """Print a line for each case: the verdict, and what is worth knowing."""
+    from tpharness.apps.thread.judge import THREAD_SUFFIX  # noqa: PLC0415
+
     cases = [result for result in model.results if not result.id.endswith(THREAD_SUFFIX)]
     threads = [result for result in model.results if result.id.endswith(THREAD_SUFFIX)]
     if not cases:
@@ -320,6 +322,8 @@ def _init(words: list[str], path: Path | None, given: dict[str, Any], own_host: 
         raise UsageError(
             "init takes the address that the chat posts to", hint="tpharness app init http://127.0.0.1:3000/api/chat"
         )
+    from tpharness.apps.init import describe_application, require_new_table, write_table  # noqa: PLC0415
+
     out = make_console(soft_wrap=True)
     config = config_of_url(words[0], **{"provider_port": _DEFAULT_PORT, **given})
     file = path or Path(CONFIG_FILE)

@@ -13,9 +13,9 @@ from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import Document, Done, Note
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.options import Argument, Option
+from tpharness.document_files import sort_of
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
-from tpharness.folding import sort_of
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 

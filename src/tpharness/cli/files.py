@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tpharness.cli.batch.work import Document, document_json, document_thread
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level
 from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
-from tpharness.protocol.parse import MAX_SIZE
 
 __all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_json", "read_thread"]
 
 
 def read_bytes(path: str) -> bytes:
     """Return the bytes of a file or of standard input. InputError names the file and what is wrong with it."""
+    from tpharness.protocol.parse import MAX_SIZE  # noqa: PLC0415
+
     try:
         if path == "-":
             data = sys.stdin.buffer.read(MAX_SIZE + 1)
@@ -47,6 +47,8 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 
 def read_json(path: str) -> Any:
     """Return the JSON value in a file. InputError if there is none; other findings go to standard error."""
+    from tpharness.cli.batch.work import Document, document_json  # noqa: PLC0415
+
     value, notes = document_json(Document(name=path, data=read_bytes(path)))
     say(*(note.line for note in notes), err=True)
     return value
@@ -57,6 +59,8 @@ def read_thread(path: str) -> dict[str, Any]:
 
     InputError if there is no JSON value, or one that does not have a thread's shape.
     """
+    from tpharness.cli.batch.work import Document, document_thread  # noqa: PLC0415
+
     thread, notes = document_thread(Document(name=path, data=read_bytes(path)))
     say(*(note.line for note in notes), err=True)
     return thread

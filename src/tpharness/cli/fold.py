@@ -9,8 +9,9 @@ from typing import Annotated
 
 from tpharness.cli.files import print_json, read_bytes
 from tpharness.cli.options import Argument, Exit, Option
+from tpharness.document_files import NO_TIME, sort_of
 from tpharness.errors import UsageError
-from tpharness.folding import NO_TIME, Cut, fold_events, fold_stream, render, sort_of
+from tpharness.folding import Cut, fold_events, fold_stream, render
 from tpharness.printable import say
 from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import newest_version, parse_version

@@ -8,21 +8,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+from tpharness import scenario, targets
 from tpharness.clauses import AppClause, Clause, load_app_clauses, load_clauses, load_rulings, load_violations
 from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError, did_you_mean
-from tpharness.faults import FAULTS
+from tpharness.faults.catalogue import FAULTS
 from tpharness.findings import load_kinds
 from tpharness.printable import counted, say
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
-from tpharness.run.pairs import parse_clauses
+from tpharness.run.citing import choose_citing
+from tpharness.run.requests import parse_clauses
 from tpharness.run.select import SelectedScenario, select_scenarios
-from tpharness.run.selection import choose_citing
-from tpharness.scenario import load_scenario
 from tpharness.scenario_files import read_clauses, read_description
-from tpharness.targets import TARGETS
 
 __all__ = ["LISTS", "list_"]
 
@@ -63,7 +62,7 @@ def _select(roots: list[Path] | None) -> list[SelectedScenario]:
 def _descriptions(roots: list[Path] | None) -> Rows:
     """Each scenario with its description; a file is loaded only if that does not stand plainly at its beginning."""
     return [
-        (one.id, read_description(one.path) or load_scenario(one.path, root=one.root).description, {})
+        (one.id, read_description(one.path) or scenario.load_scenario(one.path, root=one.root).description, {})
         for one in _select(roots)
     ]
 
@@ -71,23 +70,23 @@ def _descriptions(roots: list[Path] | None) -> Rows:
 def _scenarios(roots: list[Path] | None) -> Rows:
     rows: Rows = []
     for one in _select(roots):
-        scenario = load_scenario(one.path, root=one.root)
+        loaded = scenario.load_scenario(one.path, root=one.root)
         data = {
-            "id": scenario.id,
-            "description": scenario.description,
-            "clauses": list(scenario.clauses),
-            "rulings": list(scenario.rulings),
-            "tags": list(scenario.tags),
-            "versions": [str(v.value) for v in scenario.versions],
+            "id": loaded.id,
+            "description": loaded.description,
+            "clauses": list(loaded.clauses),
+            "rulings": list(loaded.rulings),
+            "tags": list(loaded.tags),
+            "versions": [str(v.value) for v in loaded.versions],
         }
-        rows.append((scenario.id, scenario.description, data))
+        rows.append((loaded.id, loaded.description, data))
     return rows
 
 
 def _cited(one: SelectedScenario) -> tuple[str, ...]:
     """Return the clauses that a scenario cites; it is loaded only if they do not stand plainly at its beginning."""
     found = read_clauses(one.path)
-    return load_scenario(one.path, root=one.root).clauses if found is None else found
+    return scenario.load_scenario(one.path, root=one.root).clauses if found is None else found
 
 
 def _clauses(roots: list[Path] | None) -> Rows:
@@ -161,7 +160,7 @@ LISTS: dict[str, Callable[[list[Path] | None, bool], Rows]] = {
     "clauses": lambda roots, _: _clauses(roots),
     "rulings": lambda *_: _rulings(),
     "profiles": lambda roots, _: _profiles(roots),
-    "targets": lambda *_: [(name, text, {"target": name, "meaning": text}) for name, text in TARGETS.items()],
+    "targets": lambda *_: [(name, text, {"target": name, "meaning": text}) for name, text in targets.TARGETS.items()],
     "faults": lambda *_: _faults(),
     "findings": lambda *_: _findings(),
 }

@@ -17,12 +17,13 @@ from tpharness.report import failure_lines
 from tpharness.report.trace_lines import event_line
 from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
-from tpharness.run.pairs import parse_compare
 from tpharness.run.plan import Case, expected_delivery, make_script
 from tpharness.run.play import Played, comparison_mode
+from tpharness.run.requests import parse_compare
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
-from tpharness.scenario import load_scenario, outline
+from tpharness.scenario import load_scenario
+from tpharness.scenario.outline import outline
 from tpharness.targets import RunScript, Stream, TargetOutput
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign, serve_run
 from tpharness.verdict.result import CheckState, Result

@@ -32,11 +32,13 @@ from tpharness.run.configured import Configured, read_configured
 from tpharness.run.keyword import Keyword
 from tpharness.run.last_failed import LastFailed
 from tpharness.run.order import Order
-from tpharness.run.pairs import Pair, parse_clauses, parse_compare, parse_faults, plan_runs, play_run
+from tpharness.run.pairs import plan_runs, play_run
+from tpharness.run.requests import parse_clauses, parse_compare, parse_faults
 from tpharness.run.shard import Shard
 from tpharness.scenario_files import BUILT_IN, is_built_in
 from tpharness.trace.format import Traced
 from tpharness.verdict.baseline_write import check_new_baseline
+from tpharness.verdict.pair import Pair
 
 __all__ = ["run"]
 

@@ -18,10 +18,10 @@ from tpharness.report.progress import watch_items
 from tpharness.report.trace import TraceReport
 from tpharness.resources import scenarios_dir
 from tpharness.rooms import explore_room
+from tpharness.run.citing import choose_citing
 from tpharness.run.options import side_options
-from tpharness.run.pairs import parse_clauses
+from tpharness.run.requests import parse_clauses
 from tpharness.run.select import select_scenarios
-from tpharness.run.selection import choose_citing
 from tpharness.run.session import Session
 from tpharness.run.shard import Shard
 from tpharness.run.sweeps.failures import Failure

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tpharness.wires.contract import Wire
 from tpharness.wires.registry import recognize
 from tpharness.wires.sse.frames import iter_frames
+
+if TYPE_CHECKING:
+    from tpharness.wires.contract import Wire
 
 __all__ = ["PLACES", "RecordedResponse"]
 

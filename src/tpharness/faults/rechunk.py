@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tpharness.wires.contract import Wire
 from tpharness.wires.sse.frames import split_frames
+
+if TYPE_CHECKING:
+    from tpharness.wires.contract import Wire
 
 __all__ = ["awkward_places", "split_deltas", "split_event_deltas", "split_reads"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.dialects import ThreadHeader, make_registry
+from tpharness.document_files import read_event, sort_of
 from tpharness.errors import InputError
 from tpharness.facts import later_time
 from tpharness.findings import shorten
-from tpharness.folding import read_event, sort_of
 from tpharness.journal import Interrupted
 from tpharness.picture.rows import Film, Play, finding_json, play_film
 from tpharness.picture.timeline import as_timeline, timeline_of_case

@@ -22,10 +22,10 @@ from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import LEDGER, OutdatedEntries
 from tpharness.pytest_plugin.playing import NotGreenError, Player
 from tpharness.resources import scenarios_dir
-from tpharness.run.pairs import parse_faults
+from tpharness.run.citing import cited_clauses
 from tpharness.run.plan import cut_places
+from tpharness.run.requests import parse_faults
 from tpharness.run.select import SelectedScenario, select_scenarios
-from tpharness.run.selection import cited_clauses
 from tpharness.scenario import load_scenario, scenario_id
 from tpharness.scenario.records import CutAt
 from tpharness.scenario_files import SUFFIXES, find_ids

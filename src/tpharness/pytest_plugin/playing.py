@@ -21,7 +21,7 @@ from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions
 from tpharness.run.dispatch import open_session, play_file
 from tpharness.run.engine import choose_baseline
-from tpharness.run.pairs import parse_faults
+from tpharness.run.requests import parse_faults
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.run.session import Session
 from tpharness.testing import describe_failures

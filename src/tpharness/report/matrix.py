@@ -11,8 +11,8 @@ from rich.table import Table
 from tpharness.findings import shorten
 from tpharness.printable import make_printable, without_credentials
 from tpharness.report.summary import Report
-from tpharness.run.pairs import Pair
 from tpharness.verdict import Outcome
+from tpharness.verdict.pair import Pair
 from tpharness.verdict.tally import count_departing
 
 __all__ = ["matrix_table", "print_matrix"]

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.checks import CHECKS, NotApplicable
+from tpharness import checks
 from tpharness.printable import counted
 from tpharness.protocol.versions import Version, version_names
 from tpharness.verdict import Result
+from tpharness.verdict.result import NotApplicable
 
 __all__ = ["Unjudged", "brief_line", "never_judged", "unjudged"]
 
@@ -63,7 +64,7 @@ def never_judged(results: Iterable[Result]) -> list[Unjudged]:
     A check that had several reasons for it comes once for each.
     """
     played = [result for result in results if result.not_judged]
-    return [one for check in CHECKS for one in _of_check(check.name, played)]
+    return [one for check in checks.CHECKS for one in _of_check(check.name, played)]
 
 
 def _of_check(check: str, played: list[Result]) -> Iterator[Unjudged]:

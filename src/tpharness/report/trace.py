@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tpharness.printable import counted, without_credentials
-from tpharness.run.tracing.record import find_secrets
+from tpharness.run import tracing
 from tpharness.trace.format import Traced
 from tpharness.trace.write import TraceWriter
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished
@@ -40,7 +40,7 @@ class TraceReport:
         whole: bool = False,
     ) -> None:
         self._traced = traced
-        self._secrets = find_secrets(targets, secrets)
+        self._secrets = tracing.find_secrets(targets, secrets)
         command = without_credentials(shlex.join(["tpharness", *sys.argv[1:]]))
         self._writer = TraceWriter(path, traced=traced.value, command=command, secrets=self._secrets, whole=whole)
         self._alike: dict[tuple[object, ...], str] = {}

@@ -17,7 +17,7 @@ from tpharness.findings import Place, shorten
 from tpharness.printable import counted
 from tpharness.protocol.diff import diff
 from tpharness.report.trace_app_lines import app_lines
-from tpharness.scenario import outline
+from tpharness.scenario.outline import outline
 from tpharness.trace.parting import Parting, find_parting
 from tpharness.trace.read import Chunk, ServerEvent, TracedCase, Wire
 

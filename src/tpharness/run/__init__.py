@@ -1,10 +1,17 @@
 """The runner: select, plan, play, judge."""
 
-from tpharness.run.dispatch import play_one
-from tpharness.run.engine import run_suite
-from tpharness.run.options import RunOptions
-from tpharness.verdict.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.verdict.result import CheckState, Outcome, Result
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tpharness.run.dispatch import play_one
+    from tpharness.run.engine import run_suite
+    from tpharness.run.options import RunOptions
+    from tpharness.verdict.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+    from tpharness.verdict.result import CheckState, Outcome, Result
 
 __all__ = [
     "CheckState",
@@ -19,3 +26,24 @@ __all__ = [
     "play_one",
     "run_suite",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tpharness.run.dispatch": ("play_one",),
+        "tpharness.run.engine": ("run_suite",),
+        "tpharness.run.options": ("RunOptions",),
+        "tpharness.verdict.events": (
+            "ResultReady",
+            "RunEvent",
+            "RunFinished",
+            "RunStarted",
+            "ScenarioFinished",
+        ),
+        "tpharness.verdict.result": (
+            "CheckState",
+            "Outcome",
+            "Result",
+        ),
+    },
+)

@@ -14,6 +14,7 @@ from functools import partial
 from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.faults import FAULTS
 from tpharness.profiles import load_profiles
+from tpharness.run import tracing
 from tpharness.run.answers import Answer, make_answer, results_of
 from tpharness.run.case_ids import cases_of
 from tpharness.run.cluster import ItemEndsWorkersError
@@ -21,7 +22,6 @@ from tpharness.run.options import RunOptions
 from tpharness.run.play import Players
 from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
-from tpharness.run.tracing.record import find_secrets, make_ready
 from tpharness.run.workers import THIS_PROCESS, Deal, Workers
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import Scenario
@@ -100,8 +100,8 @@ def _unplayed(one: SelectedScenario, error: TargetError) -> Result:
 def _play_in_worker(one: SelectedScenario, options: RunOptions) -> Answer:
     with open_session(options) as session:
         results = session.run(play_file(one, session))
-    secrets = find_secrets((options.server, options.client))
-    return make_answer(one, [replace(result, record=make_ready(result, secrets)) for result in results])
+    secrets = tracing.find_secrets((options.server, options.client))
+    return make_answer(one, [replace(result, record=tracing.make_ready(result, secrets)) for result in results])
 
 
 def check_places(selected: Sequence[SelectedScenario], ids: Iterable[str], players: Players) -> None:

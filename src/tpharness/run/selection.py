@@ -6,21 +6,20 @@ never green.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tpharness.errors import TpharnessError, UsageError
+from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
+from tpharness.run.citing import choose_citing, cites
 from tpharness.run.last_failed import played_part
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario, select_scenarios
-from tpharness.scenario import load_scenario
-from tpharness.scenario_files import read_clauses
 from tpharness.verdict.baseline import fault_name
 
-__all__ = ["choose_citing", "choose_scenarios", "cited_clauses", "strike"]
+__all__ = ["choose_scenarios", "strike"]
 
 
 def _select_named(options: RunOptions) -> list[SelectedScenario]:
@@ -68,19 +67,6 @@ def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
     return selected if options.order is None else options.order.arrange(selected)
 
 
-def choose_citing(selected: list[SelectedScenario], clauses: Sequence[str]) -> list[SelectedScenario]:
-    """Return the scenarios that cite one of the clauses, all where there are no clauses. UsageError if none is left."""
-    if not clauses:
-        return selected
-    citing = [one for one in selected if _cites(one, lambda cited: not set(cited).isdisjoint(clauses))]
-    if not citing:
-        raise UsageError(
-            f"no scenario that was named cites {' or '.join(clauses)}",
-            hint=f"`tpharness explain {clauses[0]}` says what exercises it",
-        )
-    return citing
-
-
 def strike(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterator[SelectedScenario]:
     """Yield the scenarios, and those that a profile plays with faults, or that failed with faults, with these faults.
 
@@ -108,21 +94,4 @@ def _find_faults(one: SelectedScenario, profiles: Sequence[str]) -> tuple[str, .
 
 def _belongs(one: SelectedScenario, profiles: Sequence[str]) -> bool:
     """Whether a scenario belongs to one of the profiles."""
-    return _cites(one, lambda cited: any(profile.name in profiles for profile in find_profiles(str(one), cited)))
-
-
-def _cites(one: SelectedScenario, fit: Callable[[tuple[str, ...]], bool]) -> bool:
-    """Whether the clauses that a scenario cites fit. One that does not load is chosen, so that the run says why."""
-    cited = cited_clauses(one)
-    return cited is None or fit(cited)
-
-
-def cited_clauses(one: SelectedScenario) -> tuple[str, ...] | None:
-    """Return the clauses that a scenario cites, None for one that does not load."""
-    cited = read_clauses(one.path)
-    if cited is not None:
-        return cited
-    try:
-        return load_scenario(one.path, root=one.root).clauses
-    except TpharnessError:
-        return None
+    return cites(one, lambda cited: any(profile.name in profiles for profile in find_profiles(str(one), cited)))

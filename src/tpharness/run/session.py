@@ -20,6 +20,7 @@ from typing import Any, Self, TypeVar
 from tpharness.checks import Evidence
 from tpharness.errors import TargetError
 from tpharness.protocol.versions import Version
+from tpharness.run import sweeps, tracing
 from tpharness.run.applicable import (
     adapt_scenario,
     expect_nothing_carried,
@@ -33,8 +34,6 @@ from tpharness.run.judge_played import judge_played, leave_out_scripted
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, case_size, cut_case, cut_places
 from tpharness.run.play import Observer, Players, comparison_mode, play
-from tpharness.run.sweeps.stepped import sweep
-from tpharness.run.tracing.record import PlaceRecorder, make_record, record_place
 from tpharness.scenario.records import Compare, CutAt, Scenario
 from tpharness.targets import remote
 from tpharness.targets.contract import SteppableClient, SteppableServer
@@ -220,7 +219,7 @@ class Session:
         scenario, players = case.scenario, self.players
         if isinstance(players.server, SteppableServer) and isinstance(players.client, SteppableClient):
             mode = comparison_mode(scenario, players)
-            found = sweep(case, players.server, players.client, compare=mode, only=place, record=self.recorder)
+            found = sweeps.sweep(case, players.server, players.client, compare=mode, only=place, record=self.recorder)
             passed = found.tried - len(found.failed)
             word = "event" if scenario.cut is not None and scenario.cut.at is CutAt.EVERY_EVENT else "byte"
             name = place or f"{scenario.id}@{word}-*"
@@ -294,12 +293,12 @@ class Session:
         wanted = self.trace is Traced.ALL or not result.outcome.green
         if not wanted or (tape.played is None and not tape.notes):
             return result
-        return replace(result, record=make_record(case, self.players, tape, time.perf_counter() - begun))
+        return replace(result, record=tracing.make_record(case, self.players, tape, time.perf_counter() - begun))
 
     @property
-    def recorder(self) -> PlaceRecorder | None:
+    def recorder(self) -> tracing.PlaceRecorder | None:
         """What makes records of the places of a sweep; None if no trace wants them."""
-        return None if self.trace is Traced.NONE else partial(record_place, self.players)
+        return None if self.trace is Traced.NONE else partial(tracing.record_place, self.players)
 
     async def _play_once(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
         clauses = case.scenario.clauses

@@ -6,10 +6,12 @@ order is passed on as an event that is out of order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["GuideReader"]
+from tpharness.server_events.recorder import Recorder
+
+__all__ = ["GuideReader", "record_events"]
 
 
 class GuideReader:
@@ -106,3 +108,11 @@ class GuideReader:
         if self._text_open:
             yield {"event_kind": "part_end", "index": len(self._parts) - 1, "part": self._parts[-1]}
         self._text_open = False
+
+
+def record_events(recorder: Recorder, events: Iterable[Any]) -> None:
+    """Feed the events of one run that has begun; those of the 0.0.3 guide are read too (R59)."""
+    guide = GuideReader()
+    for index, event in enumerate(events):
+        for one in guide.feed(event):
+            recorder.feed(one, index=index)

@@ -1,18 +1,25 @@
 """Targets: who plays a case."""
 
-from tpharness.targets.contract import (
-    Capabilities,
-    ClientTarget,
-    Packet,
-    RunScript,
-    Script,
-    ServerTarget,
-    Stream,
-    StreamEnd,
-    TargetOutput,
-)
-from tpharness.targets.reference import Reference
-from tpharness.targets.spec import TARGETS, resolve_client, resolve_server
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tpharness.targets.contract import (
+        Capabilities,
+        ClientTarget,
+        Packet,
+        RunScript,
+        Script,
+        ServerTarget,
+        Stream,
+        StreamEnd,
+        TargetOutput,
+    )
+    from tpharness.targets.reference import Reference
+    from tpharness.targets.spec import TARGETS, resolve_client, resolve_server
 
 __all__ = [
     "TARGETS",
@@ -29,3 +36,26 @@ __all__ = [
     "resolve_client",
     "resolve_server",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tpharness.targets.contract": (
+            "Capabilities",
+            "ClientTarget",
+            "Packet",
+            "RunScript",
+            "Script",
+            "ServerTarget",
+            "Stream",
+            "StreamEnd",
+            "TargetOutput",
+        ),
+        "tpharness.targets.reference": ("Reference",),
+        "tpharness.targets.spec": (
+            "TARGETS",
+            "resolve_client",
+            "resolve_server",
+        ),
+    },
+)

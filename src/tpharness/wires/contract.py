@@ -38,11 +38,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tpharness.findings import Finding, Kind, Place
-from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
-from tpharness.server_events import EventKind
+
+if TYPE_CHECKING:
+    from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
+    from tpharness.server_events import EventKind
 
 __all__ = ["NO_EVENTS", "UNFINISHED", "Inputs", "OpenReader", "OpenWriter", "Reader", "Wire", "Writer"]
 

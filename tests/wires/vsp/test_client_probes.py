@@ -13,7 +13,7 @@ from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.resources import conformance_dir
-from tpharness.scenario import outline
+from tpharness.scenario.outline import outline
 from tpharness.suite_yaml import load_suite_yaml
 from tpharness.wires.sse.parser import SseParser
 from tpharness.wires.vsp.assembler import Assembler

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tpharness import scenario as language
 from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.cases.case import AppCase, Tool
 from tpharness.apps.cases.from_scenarios import scenario_case
@@ -14,7 +15,6 @@ from tpharness.apps.cases.ledger import ledger_cases
 from tpharness.apps.cases.own import own_cases
 from tpharness.apps.cases.sweep import sweep_cases
 from tpharness.run.select import select_scenarios
-from tpharness.scenario import load_scenario
 
 __all__ = ["BASIC", "CaseSource", "all_cases"]
 
@@ -47,7 +47,7 @@ def all_cases(
     if sweep:
         found += _sources(lambda call_id: sweep_cases(tool, call_id))
     for one in select_scenarios((), scenarios) if scenarios else ():
-        scenario = load_scenario(one.path, root=one.root)
+        scenario = language.load_scenario(one.path, root=one.root)
         found.append(
             CaseSource(id=scenario.id, title=scenario.description, make=partial(scenario_case, scenario, tool))
         )

@@ -4,21 +4,28 @@ In process with `Ledger`, over HTTP with `EffectsEndpoint`, over MCP with `effec
 `MountedLedger` is all of these for one application. `count_effects` is for an application with tools of its own.
 """
 
-from tpharness.apps.effects.counting import count_effects
-from tpharness.apps.effects.endpoint import EffectsEndpoint
-from tpharness.apps.effects.holding import CaseTools, ToolRunSeen
-from tpharness.apps.effects.ledger import (
-    DEFAULT_TOOLS,
-    Ledger,
-    RunState,
-    ToolAnswer,
-    ToolFailure,
-    ToolRun,
-    ToolSpec,
-    ToolWaitError,
-    reference_of,
-)
-from tpharness.apps.effects.mounting import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE, MountedLedger
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tpharness.apps.effects.counting import count_effects
+    from tpharness.apps.effects.endpoint import EffectsEndpoint
+    from tpharness.apps.effects.holding import CaseTools, ToolRunSeen
+    from tpharness.apps.effects.ledger import (
+        DEFAULT_TOOLS,
+        Ledger,
+        RunState,
+        ToolAnswer,
+        ToolFailure,
+        ToolRun,
+        ToolSpec,
+        ToolWaitError,
+        reference_of,
+    )
+    from tpharness.apps.effects.mounting import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE, MountedLedger
 
 __all__ = [
     "COMMAND_VARIABLE",
@@ -39,3 +46,24 @@ __all__ = [
     "count_effects",
     "reference_of",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tpharness.apps.effects.counting": ("count_effects",),
+        "tpharness.apps.effects.endpoint": ("EffectsEndpoint",),
+        "tpharness.apps.effects.holding": ("CaseTools", "ToolRunSeen"),
+        "tpharness.apps.effects.ledger": (
+            "DEFAULT_TOOLS",
+            "Ledger",
+            "RunState",
+            "ToolAnswer",
+            "ToolFailure",
+            "ToolRun",
+            "ToolSpec",
+            "ToolWaitError",
+            "reference_of",
+        ),
+        "tpharness.apps.effects.mounting": ("COMMAND_VARIABLE", "MCP_VARIABLE", "URL_VARIABLE", "MountedLedger"),
+    },
+)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tpharness.document_files import NO_TIME
 from tpharness.errors import TpharnessError, UsageError, did_you_mean
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level
-from tpharness.folding import NO_TIME
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
 from tpharness.histories.stored import problems, pydantic_ai, requests, ui_messages

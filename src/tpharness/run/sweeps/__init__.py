@@ -1,1 +1,19 @@
 """Sweeps: one run cut at every place, for one case and for the whole suite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tpharness.run.sweeps.stepped import sweep
+
+__all__ = ["sweep"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tpharness.run.sweeps.stepped": ("sweep",),
+    },
+)

@@ -1,1 +1,19 @@
 """What is traced of a run: the record of a case while it is played, and the files that are made of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tpharness.run.tracing.record import PlaceRecorder, find_secrets, make_ready, make_record, record_place
+
+__all__ = ["PlaceRecorder", "find_secrets", "make_ready", "make_record", "record_place"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tpharness.run.tracing.record": ("PlaceRecorder", "find_secrets", "make_ready", "make_record", "record_place"),
+    },
+)

@@ -1,0 +1,71 @@
+"""Files with a stream, server events or a thread: how they are read, and how one is known from another.
+
+In: a path, or its bytes. Out: bytes, lines and values. Nothing is folded or judged here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from tpharness.errors import InputError
+from tpharness.protocol.parse import MAX_SIZE, parse_json
+
+__all__ = ["NO_TIME", "event_lines", "is_of_server", "read_event", "read_file", "sort_of"]
+
+NO_TIME = "1970-01-01T00:00:00Z"
+"""The time of a run if neither the caller nor the stream says when it was."""
+
+Sort = Literal["stream", "events", "json"]
+"""What a file may be: what a client receives, what a server is given, or a JSON value such as a thread."""
+
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+
+def read_file(path: Path) -> bytes:
+    """Return the bytes of a file. InputError names it and says what is wrong with it."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_SIZE + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path}: {getattr(error, 'strerror', '') or error}", hint="name a file that exists"
+        ) from error
+    if len(data) > MAX_SIZE:
+        raise InputError(f"{path} has more than the {MAX_SIZE // 1024**2} MiB that tpharness reads")
+    return data
+
+
+def sort_of(name: str, data: bytes) -> Sort:
+    """Return what the bytes of a file are: the ending of its name says it, or else how they begin."""
+    known: dict[str, Sort] = {".sse": "stream", ".jsonl": "events", ".json": "json"}
+    suffix = Path(name).suffix
+    if suffix in known:
+        return known[suffix]
+    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(_FIELDS):
+        return "stream"
+    first = start.partition(b"\n")[0]
+    return "events" if first.startswith(b"{") and b'"event_kind"' in first and first.rstrip().endswith(b"}") else "json"
+
+
+def is_of_server(piece: Any, answer: bytes | list[Any]) -> bool:
+    """Whether an answer is server events, and not what a client receives."""
+    if isinstance(piece, Path):
+        return isinstance(answer, list) or sort_of(str(piece), answer) == "events"
+    return isinstance(answer, list) and any("event_kind" in one for one in answer)
+
+
+def event_lines(data: bytes) -> list[tuple[int, bytes]]:
+    """Return the lines of a file of server events that are not blank, each with its number, from 1."""
+    return [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]
+
+
+def read_event(line: bytes, file: str, number: int, *, hint: str = "one server event on each line") -> Any:
+    """Return the JSON value of a line. InputError where there is none."""
+    parsed = parse_json(line)
+    if parsed.ok:
+        return parsed.value
+    finding = parsed.findings[-1]
+    what = f"not JSON: {finding.message}" if finding.code in ("json-invalid", "json-not-utf8") else finding.message
+    raise InputError(f"{file}:{number}: {what}", hint=hint)
