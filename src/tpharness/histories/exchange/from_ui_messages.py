@@ -8,11 +8,12 @@ decide what is a response, a return or an event. An answer with a part that was 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
 from tpharness.errors import ThreadError
-from tpharness.findings import Level
+from tpharness.findings import Finding, Level, Place
 from tpharness.histories.exchange.imported import Imported, make_thread, require_messages
 from tpharness.journal import UserTurn
 from tpharness.protocol.losses import Loss
@@ -28,6 +29,10 @@ _ROLES = ("user", "assistant", "system")
 _AS_THEY_ARE = ("file", "source-url", "source-document", "reasoning-file", "custom")
 _ON_CALLS = ("toolCallId", "providerExecuted")
 _STREAMING = ("streaming", "input-streaming")
+_STATES = (
+    *("input-streaming", "input-available", "approval-requested", "approval-responded"),
+    *("output-available", "output-error", "output-denied"),
+)
 
 
 def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str) -> Imported:
@@ -37,6 +42,7 @@ def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str)
     """
     messages = require_messages(value, "the AI SDK's UI messages", tag="role", tags=_ROLES, part_tag="type")
     losses: list[Loss] = []
+    wrong: list[Finding] = []
     assembler = Assembler(agent_id=agent_id)
     for index, message in enumerate(messages):
         pointer = f"/{index}"
@@ -50,22 +56,37 @@ def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str)
             assembler.add_user_turn(UserTurn(at=at, parts=(prompt,)))
         else:
             losses += _answer_losses(message["parts"], pointer)
-            assembler.begin(at)
-            assembler.feed_chunks(_chunks(message["parts"]), at)
-            if any(part.get("state") in _STREAMING for part in message["parts"]):
-                assembler.close("user_cancelled", at)
-            else:
-                assembler.feed_chunks([{"type": "finish"}], at)
-                assembler.done(at)
-                assembler.close(None, at)
+            wrong += _fold_answer(assembler, message["parts"], pointer, at)
+    if wrong:
+        hint = "the places are those of the messages; correct the parts"
+        raise ThreadError("no stream could have made these messages", findings=tuple(wrong), hint=hint)
     return Imported(thread=_thread(assembler, agent_id, thread_id, at), losses=tuple(losses))
 
 
+def _fold_answer(assembler: Assembler, parts: list[dict[str, Any]], pointer: str, at: str) -> Iterator[Finding]:
+    """Fold an answer; yield what no stream could have made, at its part, once for each part and kind."""
+    found: dict[tuple[str, str | None], Finding] = {}
+
+    def feed(chunk: dict[str, Any], place: str) -> None:
+        before = len(assembler.findings)
+        assembler.feed_chunks([chunk], at)
+        for finding in assembler.findings[before:]:
+            if finding.level is Level.MUST:
+                found.setdefault((finding.code, place), replace(finding, place=Place(pointer=place)))
+
+    assembler.begin(at)
+    for number, chunk in _chunks(parts):
+        feed(chunk, pointer if number is None else f"{pointer}/parts/{number}")
+    if any(part.get("state") in _STREAMING for part in parts):
+        assembler.close("user_cancelled", at)
+    else:
+        feed({"type": "finish"}, pointer)
+        assembler.done(at)
+        assembler.close(None, at)
+    yield from found.values()
+
+
 def _thread(assembler: Assembler, agent_id: str, thread_id: str, at: str) -> dict[str, Any]:
-    wrong = tuple(finding for finding in assembler.findings if finding.level is Level.MUST)
-    if wrong:
-        hint = "the places are those of the chunks that would have made the messages; correct the parts"
-        raise ThreadError("no stream could have made these messages", findings=wrong, hint=hint)
     journal = assembler.journal()
     agents = make_registry(journal, created_at=at)
     header = ThreadHeader(thread_id=thread_id, created_at=at, agents=agents)
@@ -82,6 +103,8 @@ def _user_losses(parts: list[dict[str, Any]], pointer: str) -> Iterator[Loss]:
 
 
 def _answer_losses(parts: list[dict[str, Any]], pointer: str) -> Iterator[Loss]:
+    if not parts:
+        yield Loss(pointer=f"{pointer}/parts", what="no parts", why="it is kept as a complete turn without messages")
     for index, part in enumerate(parts):
         place = f"{pointer}/parts/{index}"
         if part.get("state") in _STREAMING:
@@ -90,6 +113,34 @@ def _answer_losses(parts: list[dict[str, Any]], pointer: str) -> Iterator[Loss]:
             )
         elif not _is_known(part["type"]):
             yield Loss(pointer=place, what=part["type"], why="no chunk of a stream makes such a part")
+        elif _is_call(part["type"]):
+            yield from _call_losses(part, place)
+
+
+def _call_losses(part: Mapping[str, Any], place: str) -> Iterator[Loss]:
+    """Yield what the thread does not have of a call, or not in this form."""
+    state = part.get("state")
+    if state not in _STATES:
+        rest = [name for name in part if name not in ("type", "state", "input", "toolName", *_ON_CALLS)]
+        has = f", without {', '.join(rest)}" if rest else ""
+        said = f"{state!r} is not a state of a call" if state is not None else "it has no state"
+        yield Loss(pointer=place, what=part["type"], why=f"{said}, so it is kept as one that waits for its output{has}")
+    elif state == "output-available" and part.get("preliminary"):
+        yield Loss(pointer=f"{place}/output", what="a preliminary output", why="the call is kept as one that waits")
+    elif _approved(part) is True and state == "approval-responded":
+        yield Loss(pointer=f"{place}/approval", what="an approval", why="the call is kept as one that waits")
+    elif _approved(part) is False and state == "approval-responded":
+        why = "no answer of the server says so yet; the call is kept as one that was denied"
+        yield Loss(pointer=f"{place}/state", what="a denial", why=why)
+    if isinstance(part.get("input"), str):
+        why = "they are kept as text; a model's API is sent an object in their place"
+        yield Loss(pointer=f"{place}/input", what="arguments as text", why=why)
+
+
+def _approved(part: Mapping[str, Any]) -> Any:
+    """Return what the user decided about a call, None if it is not known."""
+    approval = part.get("approval")
+    return approval.get("approved") if isinstance(approval, Mapping) else None
 
 
 def _is_known(kind: str) -> bool:
@@ -100,38 +151,42 @@ def _is_call(kind: str) -> bool:
     return kind == "dynamic-tool" or kind.startswith("tool-")
 
 
-def _chunks(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+_Numbered: TypeAlias = tuple[int | None, dict[str, Any]]
+"""A chunk, and the number of the part that it is made of."""
+
+
+def _chunks(parts: list[dict[str, Any]]) -> Iterator[_Numbered]:
     """Yield the chunks of one answer; the outputs of a step come after its response, as tools run after it (R40)."""
-    yield {"type": "start"}
-    outputs: list[dict[str, Any]] = []
+    yield None, {"type": "start"}
+    outputs: list[_Numbered] = []
     stepping = False
     for number, part in enumerate(parts):
         kind = part["type"]
         if kind == "step-start" or not stepping:
             yield from _step_end(outputs, stepping)
-            yield {"type": "start-step"}
+            yield None, {"type": "start-step"}
             outputs, stepping = [], True
         if kind in ("text", "reasoning"):
-            yield from _text(part, f"{kind}-{number}")
+            yield from ((number, chunk) for chunk in _text(part, f"{kind}-{number}"))
         elif _is_call(kind):
             made, answers = _call(part)
-            yield from made
+            yield from ((number, chunk) for chunk in made)
             if part.get("providerExecuted"):
-                yield from answers
+                yield from ((number, chunk) for chunk in answers)
             else:
-                outputs += answers
+                outputs += ((number, chunk) for chunk in answers)
         elif kind.startswith("data-"):
-            yield {name: part[name] for name in ("type", "id", "data") if part.get(name) is not None}
+            yield number, {name: part[name] for name in ("type", "id", "data") if part.get(name) is not None}
         elif kind in _AS_THEY_ARE:
-            yield {name: value for name, value in part.items() if value is not None}
+            yield number, {name: value for name, value in part.items() if value is not None}
     if not any(part.get("state") in _STREAMING for part in parts):
         yield from _step_end(outputs, stepping)
 
 
-def _step_end(outputs: list[dict[str, Any]], stepping: bool) -> Iterator[dict[str, Any]]:
+def _step_end(outputs: list[_Numbered], stepping: bool) -> Iterator[_Numbered]:
     yield from outputs
     if stepping:
-        yield {"type": "finish-step"}
+        yield None, {"type": "finish-step"}
 
 
 def _text(part: Mapping[str, Any], ident: str) -> Iterator[dict[str, Any]]:
@@ -164,6 +219,8 @@ def _call(part: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str,
         case "output-error":
             return call, [{"type": "tool-output-error", **base, "errorText": part.get("errorText")}]
         case "output-denied":
+            return call, list(_denied(part))
+        case "approval-responded" if _approved(part) is False:  # the SDK tells its model `execution-denied`
             return call, list(_denied(part))
         case _:
             return call, []
