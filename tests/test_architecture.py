@@ -79,7 +79,12 @@ FLOORS = (
         "report",
         "site",
     ),
-    ("testing",),
+    (
+        "http_clients",
+        "snapshots",
+        "strategies",
+        "testing",
+    ),
     (
         "cli",
         "pytest_plugin",

@@ -49,7 +49,7 @@ def test_the_bill_names_what_pip_brings() -> None:
     for extra in EXTRAS.values():
         assert {name.lower() for name in extra.distributions} <= scopes.keys()
     assert {scopes[name] for name in ("starlette", "hypothesis", "pytest", "pydantic-ai-slim")} == {"optional"}
-    assert not {"mypy", "ruff", "apsw", "syrupy"} & scopes.keys(), "these are for working on tpharness"
+    assert not {"mypy", "ruff", "apsw"} & scopes.keys(), "these are for working on tpharness"
     refs = {component["bom-ref"] for component in BILL["components"]}
     pins = dependencies.read_pins((TOP / "constraints.txt").read_text("utf-8"))
     assert all(component["version"] == pins[component["name"]] for component in BILL["components"])

@@ -22,7 +22,7 @@ from tpharness.verdict.finding_lines import finding_lines
 from tpharness.wires.contract import NO_EVENTS
 from tpharness.wires.vsp.violations import NOTHING_KNOWN
 
-__all__ = ["assert_same_thread", "assert_valid"]
+__all__ = ["assert_same_thread", "assert_valid", "difference_lines"]
 
 _MOST_DIFFERENCES = 6
 _SHOWN = 300
@@ -76,7 +76,7 @@ def assert_same_thread(
     found = diff(threads["server"], threads["client"], names=("server", "client"), mode=mode)
     lines = [f"server and client hold different threads: {counted(len(found), 'difference')} ({mode}, R39)"]
     for difference in found[:_MOST_DIFFERENCES]:
-        lines += ["", *_difference_lines(difference)]
+        lines += ["", *difference_lines(difference, ("server", "client"))]
     if len(found) > _MOST_DIFFERENCES:
         lines += ["", f"  … and {counted(len(found) - _MOST_DIFFERENCES, 'more difference')}"]
     if mode == "exact" and same_content(threads["server"], threads["client"]):
@@ -101,10 +101,10 @@ def _thread_of(side: str, given: Mapping[str, Any] | Folded) -> dict[str, Any]:
     return dict(filled)
 
 
-def _difference_lines(difference: ThreadDifference) -> Iterator[str]:
+def difference_lines(difference: ThreadDifference, sides: tuple[str, str]) -> Iterator[str]:
+    """Yield the lines of a difference between two sides, as a failed assertion shows it."""
     yield f"  {difference.pointer}"
     yield f"    {difference.text}"
-    sides = ("server", "client")
     values = [difference.values.get(side) for side in sides]
     texts = [json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value for value in values]
     shown = tell_apart(*(shorten(text, _SHOWN) for text in texts))

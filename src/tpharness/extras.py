@@ -35,7 +35,8 @@ _SERVE = ("httptools", "starlette", "uvicorn", *(() if sys.platform == "win32" e
 EXTRAS: dict[str, Extra] = {
     "serve": Extra(_SERVE, "`tpharness serve` and peer:serve"),
     "pytest": Extra(("httpx", "pytest", *_SERVE), "scenarios and applications as tests"),
-    "fuzz": Extra(("hypothesis",), "tpharness.explore.strategies in tests of your own; not `tpharness fuzz`"),
+    "fuzz": Extra(("hypothesis",), "tpharness.strategies in tests of your own; not `tpharness fuzz`"),
+    "snapshots": Extra(("syrupy",), "tpharness.snapshots in tests of your own"),
     "certify": Extra(("cryptography",), "signatures: certify --key, verify --key"),
     "site": Extra(("zensical",), "`tpharness site`"),
     "cluster": Extra(("distributed",), "--cluster"),

@@ -5,11 +5,11 @@ In: names of scenarios and targets. Out: results, or an AssertionError that a pe
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from tpharness.errors import TpharnessError, UsageError
 from tpharness.findings import Finding
@@ -19,7 +19,13 @@ from tpharness.protocol.versions import Version, parse_version
 from tpharness.report import failure_lines
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.requests import parse_clauses, parse_compare, parse_faults
+from tpharness.run.tracing.files import CaseRecord
+from tpharness.trace.format import Traced
 from tpharness.verdict import Result, ResultReady, RunFinished
+from tpharness.waiting import in_event_loop
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
 
 __all__ = ["Played", "assert_passed", "describe_failures", "play"]
 
@@ -28,14 +34,16 @@ __all__ = ["Played", "assert_passed", "describe_failures", "play"]
 class Played:
     """What `play` has found: the results, problems of the run itself such as a stale baseline, and the verdict.
 
-    `passed` is True if something was judged, everything that was is green, and there is no problem. `options` say what
-    was played, and on which targets.
+    `passed` is True if something was judged, everything that was is green, there is no problem, and no thread differs
+    from its snapshot. `options` say what was played, and on which targets. `differing` has a text for each thread that
+    differs from its snapshot.
     """
 
     results: tuple[Result, ...]
     problems: tuple[Finding, ...]
     passed: bool
     options: RunOptions
+    differing: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[Result, ...]:
@@ -54,6 +62,7 @@ def play(
     profiles: Sequence[str] = (),
     clauses: Sequence[str] = (),
     baseline: Path | str | None = None,
+    snapshot: SnapshotAssertion | None = None,
 ) -> Played:
     """Play scenarios on a server and a client and return what was found, as `tpharness run` does.
 
@@ -62,10 +71,14 @@ def play(
     and ended after it. `dialects` are versions such as `0.0.4`, all if empty. The others are the options of the same
     names. Where several may be given, one may stand alone.
 
+    With `snapshot`, the fixture of syrupy, the threads of both sides are compared with one stored file for each case
+    and version: exactly, or by content where a stream has no carriers or `compare="content"` (R39). A scenario that is
+    cut at every place has no case of its own: name one place, such as `chat/cancelled@event-12`.
+
     UsageError for what does not exist or fit together, also where an event loop is running in this thread; InputError
     for a file that cannot be read; TargetError for a target that does not answer.
     """
-    if _in_a_loop():
+    if in_event_loop():
         raise UsageError(
             "play() waits until everything is played, and an event loop is running in this thread",
             hint="in an async test: played = await asyncio.to_thread(play, …)",
@@ -84,20 +97,47 @@ def play(
             profiles=parse_profiles(list(_several(profiles))),
             clauses=parse_clauses(_several(clauses)),
             baseline=None if baseline is None else Path(baseline),
+            trace=Traced.NONE if snapshot is None else Traced.ALL,
         )
-        return _play(options)
+        return _play(options, snapshot)
     except TpharnessError as error:
         raise error.with_traceback(None) from None  # what is wrong is in the call, and not in our files
 
 
-def _play(options: RunOptions) -> Played:
+def _play(options: RunOptions, snapshot: SnapshotAssertion | None) -> Played:
     results: list[Result] = []
+    differing: list[str] = []
     for event in run_suite(options):
         if isinstance(event, ResultReady):
             results.append(event.result)
+            if snapshot is not None and event.result.outcome.green:  # a case that failed says itself what is wrong
+                differing += _compare_with_snapshots(event, snapshot)
         elif isinstance(event, RunFinished):
             finished = event
-    return Played(results=tuple(results), problems=finished.problems, passed=finished.passed, options=options)
+    passed = finished.passed and not differing
+    return Played(
+        results=tuple(results), problems=finished.problems, passed=passed, options=options, differing=tuple(differing)
+    )
+
+
+def _compare_with_snapshots(event: ResultReady, snapshot: SnapshotAssertion) -> Iterator[str]:
+    """Yield a text for each thread of a case that differs from its snapshot."""
+    compare = import_module("tpharness.snapshots").compare  # it needs an extra
+    record, case = event.record, event.result.id
+    if not isinstance(record, CaseRecord) or record.played is None:
+        raise UsageError(
+            f"{case} has no threads to compare with a snapshot",
+            hint="name cases that are played whole; of a scenario that is cut at every place, one place",
+        )
+    served = record.played.served
+    sides = {"server": {} if served is None else served.threads, "client": record.played.received.threads}
+    for version in sorted({*sides["server"], *sides["client"]}, key=lambda one: one.value):
+        for side, threads in sides.items():
+            if version in threads:
+                lines = compare(snapshot, f"{case} {version.value}", threads[version], mode=record.compare)
+                if lines:
+                    head = f"SNAPSHOT {case} in {version.value}, {side}"
+                    yield "\n".join([head, *(f"  {make_printable(one)}" for one in lines)])
 
 
 _Named = TypeVar("_Named")
@@ -115,14 +155,6 @@ def _require_texts(ids: Sequence[object]) -> None:
             raise UsageError(f"an id of a scenario is a text, not {type(one).__name__}", hint=hint)
 
 
-def _in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
 def assert_passed(played: Played) -> None:
     """Raise AssertionError unless everything passed; its text is that of the failures on the command line."""
     __tracebackhide__ = True
@@ -131,6 +163,7 @@ def assert_passed(played: Played) -> None:
     options = played.options
     told = describe_failures(played.failed, roots=options.roots, played_on=options.target_words)
     blocks = [told] if told else []
+    blocks += played.differing
     blocks += [make_printable(problem.line()) for problem in played.problems]
     if not blocks:
         reasons = dict.fromkeys(f"  {result.id}: {result.reason or result.outcome.value}" for result in played.results)

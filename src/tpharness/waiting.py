@@ -1,12 +1,13 @@
-"""Waiting for a future, in a thread that has to heed Ctrl-C meanwhile."""
+"""Waiting for a future in a thread that has to heed Ctrl-C meanwhile, and whether an event loop runs in it."""
 
 from __future__ import annotations
 
+import asyncio
 from concurrent import futures
 from concurrent.futures import Future
 from typing import TypeVar
 
-__all__ = ["await_result"]
+__all__ = ["await_result", "in_event_loop"]
 
 _TICK = 0.2  # seconds
 
@@ -22,3 +23,12 @@ def await_result(future: Future[T]) -> T:
     while not futures.wait((future,), timeout=_TICK).done:
         pass
     return future.result()
+
+
+def in_event_loop() -> bool:
+    """Whether an event loop runs in this thread, as in an `async def` test."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import re
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 
+import tpharness.explore.strategies
+import tpharness.strategies
 from tpharness.errors import ScenarioError
 from tpharness.explore.generate.files import scenario_text
 from tpharness.explore.generate.programs import cut_scenarios, program
@@ -34,6 +41,7 @@ from tpharness.resources import conformance_dir
 from tpharness.scenario import AgentRun, Scenario, load_text
 from tpharness.server_events import Recorder
 from tpharness.server_events.shapes import EVENT, PART
+from tpharness.targets import Reference
 
 FEW = settings(max_examples=40)
 
@@ -232,9 +240,26 @@ def test_a_program_with_a_mistake_is_not_legal():
 
 @pytest.mark.parametrize("name", ["threads", "documents", "programs", "streams", "recorded_streams", "scenario_files"])
 def test_the_guide_names_every_strategy(name):
-    """docs/FUZZING.md is where users find them."""
-    guide = Path(__file__).parents[2] / "docs" / "FUZZING.md"
+    """docs/STRATEGIES.md is where users find them, under the public name."""
+    guide = Path(__file__).parents[2] / "docs" / "STRATEGIES.md"
     assert f"`{name}()`" in guide.read_text("utf-8")
+    assert getattr(tpharness.strategies, name) is getattr(tpharness.explore.strategies, name)
+
+
+def test_every_example_of_the_guide_runs(monkeypatch):
+    """With a store and an import that keep everything, and the reference as the client; few examples of each."""
+    guide = (Path(__file__).parents[2] / "docs" / "STRATEGIES.md").read_text("utf-8")
+    kept: list[Any] = []
+    store = SimpleNamespace(save=kept.append, load=lambda: kept[-1])
+    mymodule = SimpleNamespace(client=Reference())
+    monkeypatch.setitem(sys.modules, "mymodule", mymodule)
+    names: dict[str, Any] = {"store": store, "my_import": copy.deepcopy}
+    for example in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(compile(example, "an example of docs/STRATEGIES.md", "exec"), names)  # noqa: S102  # our own document
+    tests = [value for name, value in names.items() if name.startswith("test_")]
+    assert len(tests) == 3
+    for test in tests:
+        settings(max_examples=10)(test)()
 
 
 def test_a_recorder_agrees_that_programs_are_legal():

@@ -7,9 +7,9 @@ imports nothing but pytest; what collects, plays and starts servers is imported 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -88,15 +88,33 @@ def pytest_configure(config: pytest.Config) -> None:
         collecting.add_roots(config)
 
 
-def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Say in lines what `assert check(thread) == []` has found."""
-    if op != "==" or right != [] or "tpharness.findings" not in sys.modules:
-        return None
+@pytest.hookimpl(wrapper=True)
+def pytest_assertrepr_compare(
+    op: str, left: object, right: object
+) -> Generator[None, list[list[str] | None], list[list[str] | None]]:
+    """Say in lines what `assert check(thread) == []` has found, and how a thread differs from its snapshot.
+
+    It wraps the other hooks because syrupy's own comes first otherwise.
+    """
+    others = yield
+    lines: list[str] = []
+    # The type is asked first: comparing a snapshot with [] would be one more comparison of that snapshot.
+    if op == "==" and isinstance(right, list) and not right and "tpharness.findings" in sys.modules:
+        lines = _finding_lines(left)
+    snapshot: Any = next((one for one in (left, right) if type(one).__name__ == "SnapshotAssertion"), None)
+    if snapshot is not None:
+        from tpharness.snapshots import explain  # noqa: PLC0415  # few tests compare with snapshots
+
+        lines = explain(snapshot)
+    return [lines] if lines else others
+
+
+def _finding_lines(left: object) -> list[str]:
     from tpharness.findings import Finding  # noqa: PLC0415  # it is loaded
     from tpharness.printable import counted  # noqa: PLC0415  # with what has made findings
 
     found = left if isinstance(left, list) and left and all(isinstance(one, Finding) for one in left) else []
-    return [counted(len(found), "finding"), *(one.line() for one in found)] if found else None
+    return [counted(len(found), "finding"), *(one.line() for one in found)] if found else []
 
 
 def _setting(config: pytest.Config, name: str) -> object:

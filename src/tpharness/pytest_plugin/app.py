@@ -12,7 +12,7 @@ import shlex
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.extras import needs_extra
 from tpharness.imports import describe_import_error, import_from
 from tpharness.printable import make_printable
-from tpharness.waiting import await_result
+from tpharness.waiting import await_result, in_event_loop
 
 if TYPE_CHECKING:
     import httpx
@@ -75,6 +75,12 @@ class App:
             self._client = httpx.Client(base_url=self.url, timeout=_ANSWER_SECONDS)
         return self._client
 
+    def async_client(self, **options: Any) -> httpx.AsyncClient:
+        """Return a new `httpx.AsyncClient` for the address, for one `async with`: it belongs to one event loop."""
+        with needs_extra("pytest", "the client of tpharness_app"):
+            import httpx  # noqa: PLC0415  # an extra
+        return httpx.AsyncClient(**{"base_url": self.url, "timeout": _ANSWER_SECONDS, **options})
+
     def close(self) -> None:
         """Close the client and end what was started."""
         if self._client is not None:
@@ -94,7 +100,12 @@ class App:
         from tpharness.verdict import ResultReady, RunFinished  # noqa: PLC0415
 
         config = load_config(name, self.folder / CONFIG_FILE)
-        events = list(run_app(AppOptions(config=config, ids=ids, **options)))
+        options_of_run = AppOptions(config=config, ids=ids, **options)
+        if in_event_loop():  # of an `async def` test: judging needs a loop of its own
+            with ThreadPoolExecutor(1) as judging:
+                events = await_result(judging.submit(lambda: list(run_app(options_of_run))))
+        else:
+            events = list(run_app(options_of_run))
         results = [event.result for event in events if isinstance(event, ResultReady)]
         problems = [f.line() for event in events if isinstance(event, RunFinished) for f in event.problems]
         failed = [result for result in results if not result.outcome.green]
