@@ -24,7 +24,7 @@ from tpharness.readings import Readings
 from tpharness.server_events import Recorder, RunState
 from tpharness.server_events.guide import record_events
 from tpharness.wires.contract import NO_EVENTS, Reader, Wire
-from tpharness.wires.registry import default_wire, recognize
+from tpharness.wires.registry import default_wire, recognize, recognize_events
 from tpharness.wires.sse.parser import SseParser
 
 __all__ = [
@@ -102,9 +102,15 @@ def fold(
 
 
 def _wire_of(answers: Iterable[bytes | list[Any] | None]) -> Wire:
-    """Return the wire of the first stream that there is; a list of events is one of the default wire."""
-    first = next((answer for answer in answers if isinstance(answer, bytes)), None)
-    return default_wire() if first is None else recognize(first)
+    """Return the wire of the streams. UsageError if they are not all of one."""
+    found = (recognize(one) if isinstance(one, bytes) else recognize_events(one) for one in answers if one)
+    wires = {wire.name: wire for wire in found}
+    if len(wires) > 1:
+        raise UsageError(
+            f"a conversation has streams of several wires: {', '.join(wires)}",
+            hint="fold the streams of one server, each conversation by itself",
+        )
+    return next(iter(wires.values()), default_wire())
 
 
 def render(journal: Journal, version: Version, thread_id: str, at: str) -> dict[str, Any]:

@@ -89,3 +89,16 @@ def test_a_folder_of_streams_with_their_inputs_is_checked(call: Call, tmp_path: 
     assert called.code == 1
     assert "plain.input.json threadId: " not in called.out
     assert called.out.count("ag-ui-input-malformed") == 2  # of the file, and of the stream that answers it
+
+
+def test_a_stream_is_folded_into_a_thread(call: Call) -> None:
+    """Whole, and cut where a person presses Stop."""
+    stream = RECORDED / "pydantic-ai-2.68.0" / "one-tool.sse"
+    called = call("fold", str(stream))
+    (turn,) = json.loads(called.out)["turns"]
+    assert (called.code, turn["completion_status"]) == (0, "complete")
+    assert [message["message_type"] for message in turn["messages"]] == ["response", "request", "response"]
+    called = call("fold", str(stream), "--after", "11", "--interrupt", "user_cancelled")
+    (turn,) = json.loads(called.out)["turns"]
+    assert turn["interruption"]["reason"] == "user_cancelled"
+    assert [message["message_type"] for message in turn["messages"]] == ["response", "request"]

@@ -16,6 +16,9 @@ from tpharness.errors import UsageError, did_you_mean
 from tpharness.wires.sse.frames import iter_frames
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
     from tpharness.findings import Finding
     from tpharness.wires.contract import Wire
 
@@ -28,6 +31,7 @@ __all__ = [
     "default_wire",
     "name_wire",
     "recognize",
+    "recognize_events",
     "wire_named",
 ]
 
@@ -36,32 +40,28 @@ __all__ = [
 class WireRow:
     """Where a wire is, and what the types of its events look like.
 
-    The module defines `check_stream`, and `WIRE` if the wire `plays`: another one is only checked so far. A stream
-    of a wire that `posts` answers an input with rules of its own, which `check_input` of the module knows.
+    The module defines `WIRE` and `check_stream`. A stream of a wire that `posts` answers an input with rules of its
+    own, which `check_input` of the module knows.
     """
 
     module: str
     types: re.Pattern[str]
-    plays: bool = True
     posts: bool = False
 
 
 WIRES = {
     "vsp": WireRow(module="tpharness.wires.vsp.wire", types=re.compile(r"[a-z][A-Za-z0-9:._-]*")),
-    "ag-ui": WireRow(
-        module="tpharness.wires.ag_ui.wire", types=re.compile(r"[A-Z]+(_[A-Z]+)+"), plays=False, posts=True
-    ),
+    "ag-ui": WireRow(module="tpharness.wires.ag_ui.wire", types=re.compile(r"[A-Z]+(_[A-Z]+)*"), posts=True),
 }
 """Every wire by its name; the first one is what a command means that does not name one."""
 
 
 @cache
 def wire_named(name: str) -> Wire:
-    """Return a wire that plays. UsageError for another name."""
-    known = [wire for wire, row in WIRES.items() if row.plays]
-    if name not in known:
-        why = "can be checked, and not be played yet" if name in WIRES else "is not the name of a wire"
-        raise UsageError(f"{name!r} {why}", hint=did_you_mean(name, known, f"there are {', '.join(known)}"))
+    """Return a wire. UsageError for another name."""
+    if name not in WIRES:
+        hint = did_you_mean(name, list(WIRES), f"there are {', '.join(WIRES)}")
+        raise UsageError(f"{name!r} is not the name of a wire", hint=hint)
     wire: Wire = import_module(WIRES[name].module).WIRE
     return wire
 
@@ -79,16 +79,25 @@ def name_wire(data: bytes) -> str:
             event = json.loads(text) if text is not None else None
         except ValueError:
             continue
-        kind = event.get("type") if isinstance(event, dict) else None
-        if isinstance(kind, str):
-            return next((name for name, row in WIRES.items() if row.types.fullmatch(kind)), next(iter(WIRES)))
+        if isinstance(event, dict) and isinstance(event.get("type"), str):
+            return _wire_of(event)
     return next(iter(WIRES))
 
 
 def recognize(data: bytes) -> Wire:
-    """Return the wire of a stream; the default one for a stream of a wire that does not play."""
-    name = name_wire(data)
-    return wire_named(name) if WIRES[name].plays else default_wire()
+    """Return the wire of a stream; the default one where nothing of it says which."""
+    return wire_named(name_wire(data))
+
+
+def recognize_events(events: Iterable[Mapping[str, Any]]) -> Wire:
+    """Return the wire of events as JSON objects, by the first one that has a type; else the default one."""
+    typed = (event for event in events if isinstance(event.get("type"), str))
+    return wire_named(next(map(_wire_of, typed), next(iter(WIRES))))
+
+
+def _wire_of(event: Mapping[str, Any]) -> str:
+    """Return the name of the wire that an event with a type is of."""
+    return next((name for name, row in WIRES.items() if row.types.fullmatch(event["type"])), next(iter(WIRES)))
 
 
 def check_stream(data: bytes, major: int | None, posted: bytes | None = None) -> list[Finding]:

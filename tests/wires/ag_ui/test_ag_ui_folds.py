@@ -1,0 +1,162 @@
+"""What a client makes of streams of AG-UI: by hand, of recordings, and as on the other wire wherever a run is cut."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.distribution import Sample
+from tests.scenarios import load_all, load_builtin
+from tests.wires.ag_ui.both_wires import differences, findings_of
+from tests.wires.ag_ui.streams import body_of, events_of
+from tests.wires.ag_ui.test_ag_ui_servers import RECORDED
+
+from tpharness import check, fold
+from tpharness.errors import UsageError
+from tpharness.findings import Level
+from tpharness.resources import conformance_dir
+from tpharness.scenario import Scenario
+from tpharness.scenario.outline import outline
+from tpharness.suite_yaml import load_suite_yaml
+from tpharness.wires.ag_ui.encode import AgUiEncoder
+from tpharness.wires.ag_ui.fold import AgUiAssembler
+
+STATEMENTS = conformance_dir() / "statements"
+FOLDS: list[dict[str, Any]] = load_suite_yaml(STATEMENTS / "ag-ui-folds.yaml")
+
+
+def value_at(turns: list[Any], pointer: str) -> Any:
+    """Return the value at a pointer."""
+    value: Any = turns
+    for token in pointer.split("/")[1:]:
+        value = value[int(token)] if isinstance(value, list) else value[token]
+    return value
+
+
+@pytest.mark.parametrize("vector", FOLDS, ids=[vector["name"] for vector in FOLDS])
+def test_a_stream_makes_the_thread_that_a_person_has_read_in_it(vector: dict[str, Any]) -> None:
+    """As bytes and as events; the outline, and the values that the ruling is about."""
+    for answer in (body_of(vector), events_of(vector)):
+        turns = fold("Hi", answer).thread["turns"]
+        assert outline({"turns": turns})[1:] == vector["outline"]
+        for pointer, value in vector.get("values", {}).items():
+            assert value_at(turns[1:], pointer) == value, pointer
+
+
+def test_every_ruling_has_a_vector_and_every_part() -> None:
+    """And no vector cites one that there is not."""
+    text = (STATEMENTS / "ag-ui-rulings.md").read_text("utf-8")
+    sections = re.split(r"^## (G\d+) — .+$", text, flags=re.MULTILINE)[1:]
+    rulings = dict(zip(sections[::2], sections[1::2], strict=True))
+    assert list(rulings) == [f"G{number}" for number in range(1, len(rulings) + 1)]
+    assert {ruling for vector in FOLDS for ruling in vector["rulings"]} == set(rulings)
+    for ruling, section in rulings.items():
+        assert [word for word in ("Question", "Decision", "Reason") if f"**{word}.**" not in section] == [], ruling
+
+
+# What a person has read in the recordings: the agent's turn, "" where nothing of it is kept.
+TURNS = {
+    "pydantic-ai-2.68.0/one-tool": (
+        "agent complete: response(text tool-call:call_a1) request(tool-return:call_a1) response(text)"
+    ),
+    "pydantic-ai-2.68.0/err-args": "agent interrupted error: event(data-tp-error)",
+    "pydantic-ai-2.68.0/slow-text": "",
+    "pydantic-ai-2.68.0/approval": "agent complete: response(text tool-call:call_d1)",
+    "pydantic-ai-2.68.0+cancel/slow-args": "",
+    "pydantic-ai-2.68.0+cancel/slow-tool": (
+        "agent interrupted user_cancelled: response(text tool-call:call_s1) request(tool-return:call_s1)"
+    ),
+    "ag-ui-strands-1.0.2/two-tools": (
+        "agent complete: response(tool-call:call_a1 tool-call:call_b1)"
+        " request(tool-return:call_a1 tool-return:call_b1) response(text)"
+    ),
+    "ag-ui-langgraph-0.0.47/slow-tool": "",
+    "agent-framework-ag-ui-1.7.0/frontend": "agent complete: response(text tool-call:call_f1)",
+    "tanstack-ai-0.58.0/one-tool": "agent complete: response(text tool-call:call_a1)",
+}
+
+
+@pytest.mark.parametrize("case", TURNS)
+def test_a_recording_makes_the_turn_that_a_person_has_read_in_it(case: str) -> None:
+    """Of real servers, with their own ids, order and omissions."""
+    stream = RECORDED / f"{case}.sse"
+    assert outline(fold("Hi", stream).thread)[1:] == ([TURNS[case]] if TURNS[case] else [])
+
+
+def test_every_recording_makes_a_valid_thread() -> None:
+    """None raises, whatever it breaks."""
+    files = [file for file in sorted(RECORDED.glob("*/*.sse")) if file.read_bytes()]
+    assert len(files) == 177
+    for file in files:
+        assert [one.code for one in check(fold("Hi", file).thread) if one.level is Level.MUST] == [], file
+
+
+def test_streams_of_two_wires_are_not_one_conversation() -> None:
+    """They are of two servers; the error says what to do."""
+    with pytest.raises(UsageError, match="several wires: vsp, ag-ui"):
+        fold("Hi", b'data: {"type":"start"}\n\n', "And?", b'data: {"type":"RUN_STARTED"}\n\n')
+
+
+SCRIPTED = [scenario for scenario in load_all().values() if scenario.scripted]
+
+
+@pytest.mark.sampled
+def test_a_thread_does_not_depend_on_the_wire(sample: Sample[Scenario]) -> None:
+    """What a model did, cut at the same event, is the same thread over both wires."""
+    for scenario in sample(SCRIPTED):
+        assert list(differences(scenario)) == []
+
+
+@pytest.mark.sampled
+def test_what_the_reference_sends_keeps_the_rules_of_ag_ui(sample: Sample[Scenario]) -> None:
+    """Whatever the model does; a connection that breaks is not the server's doing."""
+    for scenario in sample(SCRIPTED):
+        assert {finding.code for finding in findings_of(scenario)} <= {"ag-ui-truncated"}, scenario.id
+
+
+def forgets(_right: Any) -> Any:
+    """Return a handler that makes nothing of what it is given."""
+    return lambda _self, _given: []
+
+
+def says_less(right: Any) -> Any:
+    """Return a handler that leaves out our metadata."""
+
+    def wrong(self: Any, given: Any) -> list[dict[str, Any]]:
+        return [{name: item for name, item in event.items() if name != "metadata"} for event in right(self, given)]
+
+    return wrong
+
+
+DEFECTS = [
+    *((AgUiEncoder, kind, forgets) for kind in AgUiEncoder.HANDLERS),
+    *((AgUiEncoder, kind, says_less) for kind in AgUiEncoder.HANDLERS),
+    *((AgUiAssembler, kind, forgets) for kind in AgUiAssembler.HANDLERS),
+]
+
+
+def name_of(defect: tuple[Any, Any, Any]) -> str:
+    """Return what a defect is called."""
+    side, kind, wrong = defect
+    return f"{side.__name__} {wrong.__name__} {getattr(kind, '__name__', kind)}"
+
+
+FOUND_IN: dict[str, str] = load_suite_yaml(Path(__file__).parent / "defects.yaml")
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=name_of)
+def test_a_side_that_loses_something_is_found(defect: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each handler of both halves in turn forgets what it is given, or leaves out what it has to say of it."""
+    side, kind, wrong = defect
+    where = FOUND_IN[name_of(defect)]
+    if not where.startswith("harmless: "):
+        monkeypatch.setitem(side.HANDLERS, kind, wrong(side.HANDLERS[kind]))
+        assert list(differences(load_builtin(where)))
+
+
+def test_every_defect_has_its_row() -> None:
+    """And most of them are found; the rest say why no thread can show them."""
+    assert set(FOUND_IN) == {name_of(defect) for defect in DEFECTS}
+    assert sum(not where.startswith("harmless: ") for where in FOUND_IN.values()) >= 40
