@@ -9,7 +9,7 @@ How each number is counted:
 - *loaded by COMMAND*: the lines of the files of `src/tpharness` that are imported when the command has ended, blank
   lines and comments included. Each command is run once, in a process of its own, with the arguments of `COMMANDS`.
 - *files that name an API*: files of Python whose text has the word `gemini`, in any case.
-- *engines*: modules that make the `RunStarted` with which a run begins: each decides how cases are played in a row.
+- *engines*: modules that make a `ResultReady` or `RunFinished`: each decides what a result counts and what passes.
 - *class names that mean two things*: names without a leading underscore by which two modules of `src/tpharness` define
   a class, counted once each.
 - *small files*: files of fewer than 60 lines, `__init__.py` and `__main__.py` aside. *Without one public name*: of
@@ -164,12 +164,14 @@ def double_names(tree: Path = REPOSITORY) -> dict[str, list[str]]:
 
 
 def engines(tree: Path = REPOSITORY) -> list[str]:
-    """Return the modules that begin a run."""
+    """Return the modules that decide what a result counts and whether a run passes."""
     return [
         _name(path, tree)
         for path in _sources(tree)
         if any(
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "RunStarted"
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("ResultReady", "RunFinished")
             for node in ast.walk(ast.parse(path.read_text("utf-8")))
         )
     ]
@@ -224,7 +226,7 @@ def measure(tree: Path = REPOSITORY) -> Iterator[tuple[str, str]]:
     yield "files that name `gemini`", gemini
     for command in COMMANDS:
         yield f"own lines loaded by `{command}`", f"{loaded_lines(command, tree):,}"
-    yield "engines that play a run", str(len(engines(tree)))
+    yield "engines that decide whether a run passes", str(len(engines(tree)))
     yield "public class names that mean two things", str(len(double_names(tree)))
     small = small_files(tree)
     yield (

@@ -64,6 +64,11 @@ def test_the_word_told_is_where_it_is_right() -> None:
     assert sum(house.word_count("told").values()) <= MAY_SAY_TOLD
 
 
+def test_one_engine_decides_whether_a_run_passes() -> None:
+    """Whatever plays the cases: scenarios on targets, histories, an application, shards that are merged."""
+    assert house.engines() == ["verdict/case_run.py"]
+
+
 def test_what_is_measured_is_found() -> None:
     """The measures find what is there: they are not zero because the tree has moved."""
     assert house.engines()

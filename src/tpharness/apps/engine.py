@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -34,7 +34,7 @@ from tpharness.apps.provider.server import Provider
 from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
 from tpharness.apps.tracing import AppRecord
 from tpharness.errors import UsageError, did_you_mean
-from tpharness.findings import Finding, Kind, Place, shorten
+from tpharness.findings import Kind, Place, shorten
 from tpharness.run.baselines import load_baseline
 from tpharness.targets.server_process import free_port
 from tpharness.trace.tape import Tape, recording
@@ -42,19 +42,18 @@ from tpharness.verdict import (
     CheckState,
     Outcome,
     Result,
-    ResultReady,
     RunEvent,
-    RunFinished,
     RunStarted,
-    ScenarioFinished,
 )
 from tpharness.verdict.baseline import Baseline
+from tpharness.verdict.case_run import CaseRun
 
 __all__ = ["KINDS", "AppOptions", "play_app", "run_app"]
 
 EXITED = Kind("app-exited")
 KINDS = (EXITED,)
 _OUTPUT_SHOWN = 200
+_CLAUSES = len({check.clause for check in APP_CHECKS})
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
 
 
@@ -164,12 +163,11 @@ class _Stage:
 async def _play_all(
     stage: _Stage, contact: Contact, options: AppOptions, baseline: Baseline
 ) -> AsyncIterator[RunEvent]:
-    begun = time.monotonic()
     tool = chosen_tool(stage.config, contact.tools)
     sources = _select_cases(options, options.ids, tool)
     title = f"{stage.config.name} ({contact.api})"
     yield RunStarted(scenarios=len(sources), server=title, client=client_name(stage.config), versions=())
-    results: list[Result] = []
+    run = CaseRun(baseline)
     if tool is not None:
         await measure_tool(stage.player, tool, stage.config.effects_command)
     limit = asyncio.Semaphore(1 if stage.config.effects is not None else stage.config.concurrency)
@@ -177,24 +175,20 @@ async def _play_all(
     async def one(source: CaseSource) -> list[Result]:
         async with limit:
             with recording() as tape:
-                played = await _play_one(stage, source, tape if options.record else None)
-            return [baseline.apply(result) for result in played]
+                return await _play_one(stage, source, tape if options.record else None)
 
     tasks = [asyncio.create_task(one(source)) for source in sources]
     try:
         for source, task in zip(sources, tasks, strict=True):
-            for result in await task:
-                judged = replace(result, record=None)
-                results.append(judged)
-                yield ResultReady(result=judged, record=result.record)
-            yield ScenarioFinished(id=source.id)
+            for event in run.take(source.id, await task):
+                yield event
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     others = _name_others(sources, stage.config, tool)
-    problems = [] if options.ids else baseline.find_outdated(results, elsewhere=others)
-    yield _finished(results, problems, time.monotonic() - begun)
+    problems = [] if options.ids else baseline.find_outdated(run.played, elsewhere=others)
+    yield run.finish(problems, exercised=_exercised(run.played), clause_count=_CLAUSES)
 
 
 async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunEvent]:
@@ -207,8 +201,10 @@ async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunE
         result = _exited(result, stage.process)
     elif stage.process is not None:
         result = _with_last_words(result, stage.process)
-    yield ResultReady(result=result)
-    yield _finished([result], [], contact.seconds)
+    run = CaseRun(Baseline(entries={}))
+    for event in run.take(CONTACT, [result]):
+        yield event
+    yield replace(run.finish(clause_count=_CLAUSES), seconds=contact.seconds)
 
 
 async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> list[Result]:
@@ -342,21 +338,13 @@ def _with_last_words(result: Result, process: AppProcess) -> Result:
     return replace(result, findings=told)
 
 
-def _finished(results: list[Result], problems: list[Finding], seconds: float) -> RunFinished:
-    counts = {outcome: sum(r.outcome is outcome for r in results) for outcome in Outcome}
-    exercised: dict[str, tuple[str, ...]] = {}
+def _exercised(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
+    """Map each clause about applications to the cases that were held to it."""
+    found: dict[str, tuple[str, ...]] = {}
     for result in results:
         for clause in result.clauses:
-            exercised[clause] = (*exercised.get(clause, ()), result.id)
-    played = any(result.outcome is not Outcome.NOT_APPLICABLE for result in results)
-    return RunFinished(
-        passed=played and not problems and all(result.outcome.green for result in results),
-        counts={outcome: count for outcome, count in counts.items() if count},
-        seconds=seconds,
-        problems=tuple(problems),
-        exercised=exercised,
-        clause_count=len({check.clause for check in APP_CHECKS}),
-    )
+            found[clause] = (*found.get(clause, ()), result.id)
+    return found
 
 
 async def _next(events: AsyncIterator[RunEvent]) -> RunEvent:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from tpharness.errors import UsageError
@@ -13,12 +11,12 @@ from tpharness.histories.registry import HISTORIES
 from tpharness.resources import conformance_dir
 from tpharness.run.baselines import load_baseline
 from tpharness.run.dispatch import harness_error_result, load_selected
-from tpharness.run.engine import apply_baseline, end_after, finish_run
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
 from tpharness.run.selection import choose_scenarios
 from tpharness.run.workers import Workers, map_in_order
 from tpharness.verdict.baseline import Baseline
+from tpharness.verdict.case_run import CaseRun, run_cases
 from tpharness.verdict.events import RunEvent, RunStarted
 from tpharness.verdict.result import Result
 
@@ -31,7 +29,6 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
     The dialect's built-in baseline applies unless the caller gives scenarios or a baseline. Clauses do not apply,
     because histories are not threads. UsageError for an unknown history.
     """
-    begun = time.perf_counter()
     if options.history not in HISTORIES:
         raise UsageError(f"no history is called {options.history!r}", hint=f"there are {', '.join(HISTORIES)}")
     selected = choose_scenarios(options)
@@ -45,14 +42,13 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
         versions=(),
         history=options.history,
     )
-    played: list[Result] = []
-    playing = apply_baseline(selected, _play_all(selected, options), baseline, played)
-    ended = yield from end_after(options.maxfail, playing, len(selected))
+    run = CaseRun(baseline)
+    results = _play_all(selected, options)
+    ended = yield from run_cases(run, [one.id for one in selected], results, maxfail=options.maxfail)
     whole = not options.ids and not options.roots
     owed = whole or options.baseline is not None
-    problems = baseline.find_outdated(played, complete=not (ended or options.restricted)) if owed else []
-    finished = finish_run(played, problems, time.perf_counter() - begun)
-    yield replace(finished, passed=finished.passed and not ended, ended=ended)
+    problems = baseline.find_outdated(run.played, complete=not (ended or options.restricted)) if owed else []
+    yield run.finish(problems, ended=ended)
 
 
 def _play_all(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterator[list[Result]]:

@@ -10,9 +10,8 @@ import hashlib
 import json
 import re
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +20,7 @@ from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, parse_finding, shorten
 from tpharness.run.baselines import load_baseline
 from tpharness.run.select import SelectedScenario
+from tpharness.verdict.case_run import finish_run
 from tpharness.verdict.events import RunFinished
 from tpharness.verdict.grouping import group_failures, groups_json
 from tpharness.verdict.profile_tally import tallies_json, tally_profiles
@@ -125,24 +125,21 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
             played
         )
         problems += find_unexercised_clauses(load_clauses(), map_exercised_clauses(map(count_as_played, played)))
-    counts: Counter[Outcome] = Counter()
-    for result in played:
-        counts[result.outcome] += result.cases
-    judged = counts[Outcome.PASSED] + counts[Outcome.EXPECTED]
-    finished = RunFinished(
-        passed=bool(judged) and not (problems or errors or incomplete) and all(o.green for o, n in counts.items() if n),
-        counts=dict(counts),
-        seconds=sum(float(report.get("seconds") or 0) for report in reports.values()),
-        problems=tuple(problems),
+    finished = finish_run(
+        played,
+        problems,
+        sum(float(report.get("seconds") or 0) for report in reports.values()),
         exercised=map_exercised_clauses(played),
         clause_count=len(load_clauses()),
     )
+    if errors or incomplete:
+        finished = replace(finished, passed=False)
     whole = {key: value for key, value in reports[first].items() if key not in ("shard", "error", "incomplete")}
     whole |= {
         "passed": finished.passed,
         **({} if incomplete is None else {"incomplete": incomplete}),
         "seconds": round(finished.seconds + time.perf_counter() - begun, 3),
-        "counts": {outcome.value: count for outcome, count in counts.items()},
+        "counts": {outcome.value: count for outcome, count in finished.counts.items()},
         **tally_json(played),
         **tallies_json(tally_profiles(played)),
         "causes": groups_json(group_failures(played)),
