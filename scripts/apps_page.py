@@ -71,6 +71,8 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
         ("effect-forgotten",),
         "ran a tool, and the next request to the model does not mention it: it will be called again",
     ),
+    "denied": (("effect-denied",), "ran a tool, and told its model neither its result nor that nobody knows"),
+    "ran half": (("half-call-ran",), "ran a tool for a call whose arguments were cut"),
     "ran twice": (("tool-ran-twice",), "ran a tool twice for one call"),
     "unapproved": (
         ("tool-ran-unapproved",),

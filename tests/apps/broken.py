@@ -68,6 +68,7 @@ ROWS = [
     ),
     replace(broken("user-turns", Defect.REPEATS_MESSAGE, "user-turn-doubled"), cases=("model-fails/rate-limited",)),
     broken("accepted", Defect.KEEPS_ORPHAN_RESULT, "chat-orphan-tool-message"),
+    broken("accepted", Defect.ORPHANS_LATER, "chat-orphan-tool-message"),
     replace(broken("accepted", Defect.TRIMS_ANYWHERE, "chat-orphan-tool-message"), cases=LONG),
     broken("prefix", Defect.REPAIRS_ARGUMENTS, "arguments-invented"),
     broken("prefix", Defect.NOTES_IN_TEXT, "text-invented"),
@@ -81,7 +82,10 @@ ROWS = [
     ),
     broken("user-turns", Defect.DOUBLES_TURN, "user-turn-doubled"),
     broken("user-turns", Defect.SORTS_TURNS, "user-turn-misplaced"),
-    broken("user-turns", Defect.ANSWERS_LATE, "answer-misplaced"),
+    replace(
+        broken("user-turns", Defect.ANSWERS_LATE, "answer-misplaced"),
+        besides=frozenset({"chat-same-role-twice"}),  # it stands in front of the answer to that message
+    ),
     replace(broken("user-turns", Defect.TRIMS_QUESTION, "user-turn-lost"), cases=LONG),
     broken("branches", Defect.KEEPS_BRANCH, "replaced-told", **BRANCHING),
     replace(
@@ -100,6 +104,10 @@ ROWS = [
     broken("cycles-kept", Defect.FORGETS_ANSWER, "answer-lost"),
     broken("cycles-kept", Defect.FORGETS_WORDS, "answer-lost"),
     broken("effects", Defect.FORGETS_EFFECT, "effect-forgotten", **COUNTED),
+    replace(
+        broken("effects", Defect.RUNS_HALF_CALL, "half-call-ran", **LEDGER),
+        cases=("model-stops/at-length-in-arguments",),
+    ),
     broken("effects", Defect.DENIES_EFFECT, "effect-denied", **LEDGER),
     broken("effects", Defect.RUNS_TWICE, "tool-ran-twice", **COUNTED),
     broken("effects", Defect.RUNS_UNAPPROVED, "tool-ran-unapproved", **COUNTED),
@@ -121,7 +129,12 @@ ROWS = [
     broken("history-grows", Defect.DATES_PROMPT, "history-changed"),
     broken("history-grows", Defect.REWORDS_RESULT, "history-changed"),
     broken("history-grows", Defect.REORDERS, "history-reordered"),
-    broken("history-grows", Defect.JOINS_TEXTS, "history-reordered"),
+    replace(
+        broken("history-grows", Defect.JOINS_TEXTS, "history-reordered"),
+        besides=frozenset(
+            {"chat-orphan-tool-message", "cycle-lost"}
+        ),  # of a run of many steps the last calls alone stay
+    ),
     broken("stream-valid", Defect.HIDES_FAILURE, "failure-as-finish", "stream-irregular"),
     broken("stream-valid", Defect.FINISHES_FAILURE, "failure-as-finish", "stream-irregular"),
     broken("stream-valid", Defect.TEARS_STREAM, "failure-unsaid"),

@@ -39,6 +39,7 @@ Json = dict[str, Any]
 WINDOW = 10
 """How many messages an application tells that trims."""
 SYSTEM = "You help travellers."
+_SECOND_NEXT = 2  # turns before the second one after an interruption in the first
 _WRITING = 0.5  # seconds in which another message may come
 _LONGEST = 1 << 16  # letters of a result
 NOT_APPROVED = "The user has not approved this call."
@@ -82,11 +83,13 @@ class Defect(StrEnum):
     KEEPS_BRANCH = "an edited message is stored behind the old ones"
     KEEPS_OLD_ANSWER = "another answer is asked for with the old one in the history"
     SHOWS_OLD_BRANCH = "the view after a reload has what the user has replaced"
+    ORPHANS_LATER = "from the second turn after an interruption on, a result is told whose call nobody knows"
     FORGETS_CYCLE = "an interruption in the answer takes back the call before it"
     FORGETS_ANSWER = "an answer is not stored"
     FORGETS_WORDS = "the words of an answer that calls a tool are not told"
     FORGETS_EFFECT = "an interruption while a tool runs takes back its call"
     DENIES_EFFECT = "a call whose tool is interrupted is told with a result that says that the tool has not run"
+    RUNS_HALF_CALL = "a call that the limit of tokens has cut is completed and runs"
     RUNS_TWICE = "every tool runs twice"
     RUNS_UNAPPROVED = "a tool runs although its user has denied the approval that was asked for"
     DROPS_EMPTY_RESULT = "a result without a letter is not stored"
@@ -379,6 +382,8 @@ class ChatApp:
         for call in calls.values() if cut else ():
             known = {"toolCallId": call["id"], "toolName": call["name"], "input": call["arguments"]}
             await out.send({"type": "tool-input-error", **known, "errorText": "the arguments are not complete"})
+            if self._has(Defect.RUNS_HALF_CALL):
+                await self._tool({**call, "arguments": call["arguments"] + '"}'}, {})
         calls = {} if cut else calls
         for call in calls.values():
             known = {"toolCallId": call["id"], "toolName": call["name"]}
@@ -584,7 +589,12 @@ class ChatApp:
                 messages = calls_again(messages)
             if self._has(Defect.JOINS_TEXTS):
                 messages = joined_texts(messages)
-        return [{"role": "system", "content": system}, *self.trimmed(merged(messages))]
+        return [{"role": "system", "content": system}, *self.trimmed(merged([*messages, *self._orphans(chat)]))]
+
+    def _orphans(self, chat: Stored) -> list[Json]:
+        """Return a result that belongs to no call, where the application is built wrong."""
+        told = self._has(Defect.ORPHANS_LATER) and chat.interrupted and chat.turns > _SECOND_NEXT
+        return [{"role": "tool", "tool_call_id": "call_of_before", "content": INTERRUPTED}] if told else []
 
     def trimmed(self, messages: list[Json]) -> list[Json]:
         """Return what is told of a long chat: everything, if it is built right."""

@@ -172,8 +172,8 @@ def test_a_run_with_the_arguments_of_another_call_is_a_run_of_that_call() -> Non
 
 
 def test_a_tool_that_ran_before_its_answer_was_whole_is_not_to_be_forgotten() -> None:
-    """Some frameworks start a tool when its arguments are there; the command has counted it."""
-    for pieces, runs, codes in ((4, 1, ["effect-forgotten"]), (4, 0, []), (3, 1, ["tool-ran-twice"])):
+    """Some frameworks start a tool when its arguments are there; the command has counted it. Half are too few."""
+    for pieces, runs, codes in ((4, 1, ["effect-forgotten"]), (4, 0, []), (3, 1, ["half-call-ran"])):
         seen = evidence(HISTORY[0], HistoryMessage(role="assistant", text="Let me see."), ASKS, runs=runs)
         first, second = seen.turns
         cut = replace(first.asked[0], pieces=pieces, outcome=Outcome.DISCONNECTED)

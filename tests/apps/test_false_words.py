@@ -11,11 +11,12 @@ import pytest
 from aiohttp import web
 from tests.apps.ag_ui_app import AgUiApp, Stream
 from tests.apps.chat_app import DENIED, INTERRUPTED, ChatApp, Defect, Json, Stored, Writer
-from tests.apps.playing import codes_of, count_lines, play
+from tests.apps.playing import THREAD, codes_of, count_lines, play
 
 from tpharness.verdict import Outcome, Result
 
 RUNNING = "user-leaves/while-tool-runs"
+PARIS = {"city": "Paris", "nights": 2}
 
 
 def all_codes(results: list[Result]) -> set[str]:
@@ -201,3 +202,64 @@ def test_a_stream_is_refused_by_the_rules_of_its_own_wire(stream: Stream, words:
     assert result.outcome is Outcome.FAILED
     assert refused
     assert all(str(finding.got).startswith(words) for finding in refused)
+
+
+# ---------------------------------------------------------------------------------------------------- half a call
+
+
+def test_half_a_call_that_runs_is_found_with_and_without_the_ledger(tmp_path: Path) -> None:
+    """The limit of tokens has cut its arguments, and the application has completed them."""
+    case, effects = "model-stops/at-length-in-arguments", tmp_path / "effects.txt"
+    app = ChatApp(Defect.RUNS_HALF_CALL, effects=effects)
+    for (result,) in (
+        play(ChatApp(Defect.RUNS_HALF_CALL), case, effects="ledger", args={"book_hotel": (PARIS,)}),
+        play(app, case, effects=count_lines(effects), args={"book_hotel": (PARIS,)}),
+    ):
+        assert (result.outcome, codes_of([result])) == (Outcome.FAILED, {"half-call-ran"})
+        assert 'book_hotel({"city":"Pa (cut here)' in str(result.findings[0].expected)
+    assert codes_of(play(ChatApp(), case, effects="ledger")) == set()
+
+
+# ------------------------------------------------------------------------------------------------- the turn after next
+
+
+class LosesLater(ChatApp):
+    """Forgets a run from the second message after it on, as one that stores only the last turn whole."""
+
+    def told(self, chat: Stored) -> list[Json]:
+        """Take the calls and results of an interrupted run away when another turn is stored behind it."""
+        messages = super().told(chat)
+        return [m for m in messages if m["role"] != "tool"] if chat.interrupted and chat.turns > 2 else messages
+
+
+def test_what_shows_in_the_turn_after_the_next_is_found() -> None:
+    """A call without its result, which the API refuses: the next turn is answered, and every later one fails."""
+    (result,) = play(LosesLater(), RUNNING, effects="ledger")
+    assert result.outcome is Outcome.FAILED
+    assert "chat-call-unanswered" in codes_of([result])
+    places = {finding.place.side for finding in result.findings if finding.code == "chat-call-unanswered"}
+    assert places == {"turn 3, request 1 to the model"}
+
+
+def test_the_page_is_loaded_anew_before_the_turn_after_the_next() -> None:
+    """What it then shows is held to what was on the screen, and the case goes on with it."""
+    for defects, wanted in (((), set()), ((Defect.HIDES_HALF_TEXT,), {"view-differs"})):
+        app = Reloads(*defects)
+        (result,) = play(app, "user-leaves/in-text", thread=THREAD)
+        assert codes_of([result]) == wanted
+        assert app.views == [1, 2, 2, 3]  # after each turn, and once more before the third
+
+
+class Reloads(ChatApp):
+    """Notes how many messages of the user there were at each view of its latest chat."""
+
+    def __init__(self, *defects: Defect) -> None:
+        super().__init__(*defects)
+        self.views: list[int] = []
+
+    async def view(self, request: web.Request) -> web.Response:
+        """Note it."""
+        messages = self.chats[request.match_info["id"]].messages
+        users = sum(message["role"] == "user" for message in messages)
+        self.views = [users] if users == 1 and self.views[-1:] != [1] else [*self.views, users]
+        return await super().view(request)

@@ -95,7 +95,7 @@ class Player:
         try:
             while len(turns) < len(case.turns) and not stage.blank:
                 turns = with_late_requests(turns, await self._turn(stage, len(turns)))
-            if len(turns) > 1 and not turns[-1].asked:  # one lost turn, or every later one?
+            if len(turns) > 1 and not turns[-1].asked and turns[-2].asked:  # one lost turn, or every later one?
                 stage.case = replace(case, turns=(*case.turns, Turn(says=_ONCE_MORE, plans=())))
                 turns = with_late_requests(turns, await self._turn(stage, len(turns)))
         finally:
@@ -133,6 +133,8 @@ class Player:
         """Play a turn, or two of them where the second begins while the first goes on."""
         turn, later = stage.case.turns[index], stage.case.turns[index + 1 : index + 2]
         stage.begin(self._provider)
+        if turn.reloads and self._config.thread is not None:
+            await self._load_anew(stage)
         together = turn.cut is not None and turn.cut.by in TOGETHER
         words = f"{stage.mark} {_words(stage.case, index)}"
         stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())), user_text=words)
@@ -211,15 +213,24 @@ class Player:
         before = await stage.client.screen()
         waits = any(waits_for_approval(part) for message in before for part in message.get("parts", ()))
         if waits and turn.approves is Approves.RELOADED and stage.page is None:
-            stage.left = tuple(before)
-            stage.client = self._another_client(stage)
-            view = await stage.client.view()
-            stage.page = tuple(messages_in(view.value) or ()) if view is not None else ()
-            stage.client.chat.messages = [dict(message) for message in deepcopy(stage.page)]
+            await self._load_anew(stage)
         if waits and turn.approves is Approves.TWICE and stage.late is None:
             stage.late = self._another_client(stage)
             stage.late.chat.messages = before
         return stage.client.answer_approvals(approved=turn.approve)
+
+    async def _load_anew(self, stage: Stage) -> None:
+        """Open the page anew when no answer streams: with the messages that the application shows.
+
+        Where it shows none that a page could read, the user stays on the page before.
+        """
+        client = self._another_client(stage)
+        view = await client.view()
+        messages = messages_in(view.value) if view is not None else None
+        if messages is not None:
+            stage.left, stage.page = tuple(await stage.client.screen()), tuple(messages)
+            client.chat.messages = [dict(message) for message in deepcopy(stage.page)]
+            stage.client = client
 
     async def _cut(self, stage: Stage, turn: Turn, reply: Reply, later: str) -> tuple[CutSeen | None, Reply]:
         """Wait for the place of the cut, and cut; return the answer that was cut. No cut where the run ended before."""

@@ -24,6 +24,7 @@ __all__ = [
     "cut_cases",
     "next_turn",
     "run_plans",
+    "with_turn_after_next",
 ]
 
 ASK = "Please do it for me."
@@ -31,12 +32,25 @@ FOLLOW_UP = "And what have you done so far?"
 INTRODUCTION = ("I will ", "see to ", "that right ", "away. ")
 ANSWER = ("All of it ", "is done ", "and confirmed ", "with number 4711.")
 _LATER = ("So far ", "I have told ", "you everything.")
+_THANKS = "Thank you. What comes after that?"
+_AFTER_NEXT = ("After that ", "there is nothing ", "left to do.")
 _STATUS = 400  # a status that no SDK repeats the request for
 
 
 def next_turn(says: str = FOLLOW_UP) -> Turn:
     """Return a turn in which nothing is cut and no tool is called."""
     return Turn(says=says, plans=(Plan(items=(Text(pieces=_LATER),)),))
+
+
+def with_turn_after_next(case: AppCase) -> AppCase:
+    """Return a case that is cut with one more turn, on a page that is loaded anew; any other case as it is.
+
+    What an interruption leaves in a history may show only when the next turn has been stored behind it.
+    """
+    if all(turn.cut is None for turn in case.turns):
+        return case
+    last = Turn(says=_THANKS, plans=(Plan(items=(Text(pieces=_AFTER_NEXT),)),), reloads=True)
+    return replace(case, turns=(*case.turns, last))
 
 
 def run_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:

@@ -88,7 +88,8 @@ class Turn:
     of them answer in place of what they return. With `again` the user writes
     nothing, and asks for another answer to the message of the turn before, whose `says` this one has, too. With `edits`
     the user writes in place of the message of that turn, counted from 1, and what came after it is gone. `stops_late`
-    presses the stop button when the answer has ended. `approves` is where requests for approval are answered.
+    presses the stop button when the answer has ended. `approves` is where requests for approval are answered. Before a
+    turn that `reloads` the page is opened anew, where the application has an address for it.
     """
 
     says: str
@@ -101,6 +102,7 @@ class Turn:
     edits: int | None = None
     stops_late: bool = False
     approves: Approves = Approves.ONCE
+    reloads: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from tpharness import scenario as language
-from tpharness.apps.cases.basic import basic_cases
+from tpharness.apps.cases.basic import basic_cases, with_turn_after_next
 from tpharness.apps.cases.case import AppCase, Tool
 from tpharness.apps.cases.from_scenarios import scenario_case
 from tpharness.apps.cases.ledger import ledger_cases
@@ -60,4 +60,4 @@ def _sources(family: Callable[[str], Sequence[AppCase]], group: str = "") -> Ite
 
 
 def _one(family: Callable[[str], Sequence[AppCase]], index: int, call_id: str) -> AppCase:
-    return family(call_id)[index]
+    return with_turn_after_next(family(call_id)[index])

@@ -26,6 +26,7 @@ __all__ = ["CHECK", "counted_calls", "returned_calls"]
 
 FORGOTTEN = Kind("effect-forgotten")
 REPEATED = Kind("tool-ran-twice")
+HALF = Kind("half-call-ran")
 UNAPPROVED = Kind("tool-ran-unapproved")
 IDLE = Kind("approved-not-run")
 _NOT_APPROVED = "no run of a call that its user was asked to approve, and has not approved"
@@ -134,10 +135,23 @@ def _ran_too_often(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSee
             elif len(effects) > 1:
                 got = f"{len(effects)} effects for the call {call.call_id}: {'; '.join(map(str, effects))}"
                 yield REPEATED.at(at(turn), got=got, expected="one effect for each call")
-    for run in runs[""]:
-        if run.effect_at is not None:
-            got = f"{run.tool}({json.dumps(run.arguments, ensure_ascii=False)}): {run}"
+    for run in (run for run in runs[""] if run.effect_at is not None):
+        got = f"{run.tool}({json.dumps(run.arguments, ensure_ascii=False)}): {run}"
+        half = next(((turn, call) for turn, call in _half_calls(evidence) if call.name == run.tool), None)
+        if half is None:
             yield REPEATED.at(at(evidence.turns[0]), got=got, expected="no run that the model did not call")
+        else:
+            yield HALF.at(at(half[0]), got=got, expected=_not_whole(half[1]))
+
+
+def _half_calls(evidence: AppEvidence) -> Iterator[tuple[TurnSeen, Call]]:
+    """Yield the calls whose arguments never came to their end, each with its turn."""
+    for turn in evidence.turns:
+        yield from ((turn, call) for asked in turn.asked for call in asked.called if args_of(call) is None)
+
+
+def _not_whole(call: Call) -> str:
+    return f"no run of a call whose arguments were never whole: {call.name}({''.join(call.pieces)} (cut here)"
 
 
 def _seen_runs(turn: TurnSeen, runs: Mapping[str, Sequence[ToolRunSeen]]) -> Iterator[tuple[Call, str]]:
@@ -159,6 +173,10 @@ def _counted_too_often(evidence: AppEvidence) -> Iterator[Finding]:
         called += len(calls)
         refused += sum(call.call_id in unapproved for call in calls)
         runs = 0 if turn.runs is None or before is None else turn.runs - before
+        half = [call for one, call in _half_calls(evidence) if one.number <= turn.number]
+        if called < runs <= called + len(half):
+            yield HALF.at(at(turn), got=counted(runs, "run"), expected=_not_whole(half[0]))
+            return
         if runs > called:
             yield REPEATED.at(at(turn), got=counted(runs, "run"), expected=f"at most {called}, one for each call")
             return
@@ -203,7 +221,7 @@ def returned_calls(turn: TurnSeen) -> Iterator[tuple[Call, str]]:
 CHECK = AppCheck(
     name="effects",
     clause="app.effects",
-    kinds=(FORGOTTEN, REPEATED, UNAPPROVED, IDLE, DENIED, IN_DOUBT),
+    kinds=(FORGOTTEN, REPEATED, UNAPPROVED, IDLE, HALF, DENIED, IN_DOUBT),
     find=find,
     applies=lambda evidence: any(asked.called for _, asked in evidence.asked),
 )

@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.truth import is_part_of, normal, same_output
 from tpharness.apps.client import End, Fetched, text_of
-from tpharness.apps.evidence import AppEvidence, shown_calls, shown_outputs, shown_text
+from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_calls, shown_outputs, shown_text
 from tpharness.apps.thread.document import find_thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.printable import counted
@@ -38,18 +38,30 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     if messages is None:
         yield unreadable_view(evidence.view)
         return
+    pages = [(turn.left, turn.page) for turn in _reloaded(evidence) if turn.page is not None]
+    views = [*pages, (evidence.turns[-1].screen, messages)]
+    gone = chain.from_iterable(_differences(evidence, screen, view) for screen, view in views)
+    yield from (GONE.at(_PLACE, got=got, expected=expected) for got, expected in islice(gone, 1))
+
+
+def _reloaded(evidence: AppEvidence) -> list[TurnSeen]:
+    """Return the turns before which the page was loaded anew when no answer streamed."""
+    return [turn for turn, planned in zip(evidence.turns, evidence.case.turns, strict=False) if planned.reloads]
+
+
+def _differences(
+    evidence: AppEvidence, screen: Sequence[Message], messages: Sequence[Message]
+) -> Iterator[tuple[str, str]]:
+    """Yield how messages after a reload differ from a screen: got and expected."""
     refused = [normal(turn.says) for turn in evidence.turned_away]
-    screen = [m for m in evidence.turns[-1].screen if not any(says in normal(text_of(m)) for says in refused)]
+    screen = [m for m in screen if not any(says in normal(text_of(m)) for says in refused)]
     if evidence.case.long:
         screen = _from_the_first(messages, screen)
-    gone = chain(
-        _gone(screen, messages),
-        _changed_results(screen, messages),
-        _moved(evidence, screen, messages),
-        _still_there(evidence, screen, messages),
-        _doubled(evidence, messages),
-    )
-    yield from (GONE.at(_PLACE, got=got, expected=expected) for got, expected in islice(gone, 1))
+    yield from _gone(screen, messages)
+    yield from _changed_results(screen, messages)
+    yield from _moved(evidence, screen, messages)
+    yield from _still_there(evidence, screen, messages)
+    yield from _doubled(evidence, messages)
 
 
 def _from_the_first(messages: Sequence[Message], screen: Sequence[Message]) -> list[Message]:
@@ -61,7 +73,8 @@ def _from_the_first(messages: Sequence[Message], screen: Sequence[Message]) -> l
 
 def _lost_at_reload(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield what was on a page and is not on the one after it, which has taken up the rest of the answer to its end."""
-    for turn in evidence.turns:
+    reloaded = _reloaded(evidence)
+    for turn in (turn for turn in evidence.turns if turn not in reloaded):
         asks = {call.call_id for call in shown_calls(turn.page or ()) if call.state == _ASKS}
         for call in shown_calls(turn.left) if turn.page is not None else ():
             if call.state == _ASKS and call.call_id not in asks:
