@@ -21,6 +21,7 @@ SHARED = {
     "core_figures",
     "figures",
     "performance_page",
+    "stored_conversations",
     "suite_figures",
     "table",
     "virtual_conversation",
