@@ -11,19 +11,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tpharness.assertions import assert_same_thread, assert_valid
     from tpharness.checking import check
-    from tpharness.errors import InputError, TargetError, TpharnessError, UsageError
+    from tpharness.errors import InputError, ScenarioError, TargetError, ThreadError, TpharnessError, UsageError
     from tpharness.findings import Finding, Level, Place
     from tpharness.folding import Folded, fold
+    from tpharness.histories.conversations import export, import_messages, repair
+    from tpharness.histories.exchange.imported import Imported
+    from tpharness.histories.exchange.model_calls import ModelCall
+    from tpharness.histories.stored.formats import Repaired
+    from tpharness.histories.stored.sequence import Change
     from tpharness.protocol.canonical import canonical_thread, thread_hash
-    from tpharness.protocol.compare import same_content, same_exact
+    from tpharness.protocol.compare import content_thread, same_content, same_exact
     from tpharness.protocol.diff import ThreadDifference, diff
-    from tpharness.protocol.history import check_history, model_history, pending_calls
-    from tpharness.protocol.migrate import convert
+    from tpharness.protocol.history import ModelHistory, PendingCall, check_history, model_history, pending_calls
+    from tpharness.protocol.jcs import CanonicalError
+    from tpharness.protocol.losses import Loss
+    from tpharness.protocol.migrate import Migration, convert
     from tpharness.protocol.rules import check_thread
     from tpharness.protocol.versions import Version
     from tpharness.readings import Readings
     from tpharness.run import RunOptions, play_one, run_suite
-    from tpharness.scenario import load_scenario
+    from tpharness.scenario import Scenario, load_scenario
+    from tpharness.scenario.outline import outline
     from tpharness.server_events import Recorder
     from tpharness.testing import Played, assert_passed, play
     from tpharness.verdict import Outcome, Result
@@ -31,19 +39,31 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assembler",
+    "CanonicalError",
+    "Change",
     "Finding",
     "Folded",
+    "Imported",
     "InputError",
     "Level",
+    "Loss",
+    "Migration",
+    "ModelCall",
+    "ModelHistory",
     "Outcome",
+    "PendingCall",
     "Place",
     "Played",
     "Readings",
     "Recorder",
+    "Repaired",
     "Result",
     "RunOptions",
+    "Scenario",
+    "ScenarioError",
     "TargetError",
     "ThreadDifference",
+    "ThreadError",
     "TpharnessError",
     "UsageError",
     "Version",
@@ -54,14 +74,19 @@ __all__ = [
     "check",
     "check_history",
     "check_thread",
+    "content_thread",
     "convert",
     "diff",
+    "export",
     "fold",
+    "import_messages",
     "load_scenario",
     "model_history",
+    "outline",
     "pending_calls",
     "play",
     "play_one",
+    "repair",
     "run_suite",
     "same_content",
     "same_exact",
@@ -71,19 +96,27 @@ __all__ = [
 _HOMES = {
     "tpharness.assertions": ("assert_same_thread", "assert_valid"),
     "tpharness.checking": ("check",),
-    "tpharness.errors": ("InputError", "TargetError", "TpharnessError", "UsageError"),
+    "tpharness.errors": ("InputError", "ScenarioError", "TargetError", "ThreadError", "TpharnessError", "UsageError"),
     "tpharness.findings": ("Finding", "Level", "Place"),
     "tpharness.folding": ("Folded", "fold"),
+    "tpharness.histories.conversations": ("export", "import_messages", "repair"),
+    "tpharness.histories.exchange.imported": ("Imported",),
+    "tpharness.histories.exchange.model_calls": ("ModelCall",),
+    "tpharness.histories.stored.formats": ("Repaired",),
+    "tpharness.histories.stored.sequence": ("Change",),
     "tpharness.protocol.canonical": ("canonical_thread", "thread_hash"),
-    "tpharness.protocol.compare": ("same_content", "same_exact"),
+    "tpharness.protocol.compare": ("content_thread", "same_content", "same_exact"),
     "tpharness.protocol.diff": ("ThreadDifference", "diff"),
-    "tpharness.protocol.history": ("check_history", "model_history", "pending_calls"),
-    "tpharness.protocol.migrate": ("convert",),
+    "tpharness.protocol.history": ("ModelHistory", "PendingCall", "check_history", "model_history", "pending_calls"),
+    "tpharness.protocol.jcs": ("CanonicalError",),
+    "tpharness.protocol.losses": ("Loss",),
+    "tpharness.protocol.migrate": ("Migration", "convert"),
     "tpharness.protocol.rules": ("check_thread",),
     "tpharness.protocol.versions": ("Version",),
     "tpharness.readings": ("Readings",),
     "tpharness.run": ("RunOptions", "play_one", "run_suite"),
-    "tpharness.scenario": ("load_scenario",),
+    "tpharness.scenario": ("Scenario", "load_scenario"),
+    "tpharness.scenario.outline": ("outline",),
     "tpharness.server_events": ("Recorder",),
     "tpharness.testing": ("Played", "assert_passed", "play"),
     "tpharness.verdict": ("Outcome", "Result"),

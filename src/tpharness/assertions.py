@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tpharness.checking import check
 from tpharness.findings import Level, json_type, shorten, tell_apart
 from tpharness.folding import Folded
 from tpharness.printable import counted, make_printable
-from tpharness.protocol.compare import refuse_unknown_mode, same_content, same_exact
+from tpharness.protocol.compare import Mode, refuse_unknown_mode, same_content, same_exact
 from tpharness.protocol.diff import ThreadDifference, diff
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
@@ -26,6 +26,9 @@ __all__ = ["assert_same_thread", "assert_valid", "difference_lines"]
 
 _MOST_DIFFERENCES = 6
 _SHOWN = 300
+_TIMES = ("timestamp", "started_at", "completed_at", "submitted_at", "interrupted_at")
+_GENERATED = (*_TIMES, "usage", "model_name", "provider_name", "provider_response_id", "finish_reason")
+"""The last steps of places whose values are generated: a difference there is seldom the cause of another one."""
 
 
 def assert_valid(document: Mapping[str, Any] | Folded | bytes | Path | Sequence[Mapping[str, Any]]) -> None:
@@ -44,7 +47,7 @@ def assert_same_thread(
     server: Mapping[str, Any] | Folded,
     client: Mapping[str, Any] | Folded,
     *,
-    mode: Literal["exact", "content"] = "exact",
+    mode: Mode = "exact",
 ) -> None:
     """Raise AssertionError if two sides hold different threads: each difference with its place, values and ruling.
 
@@ -74,6 +77,7 @@ def assert_same_thread(
     if same(threads["server"], threads["client"]):
         return
     found = diff(threads["server"], threads["client"], names=("server", "client"), mode=mode)
+    found.sort(key=lambda difference: difference.pointer.endswith(_GENERATED))  # what was said comes before when
     lines = [f"server and client hold different threads: {counted(len(found), 'difference')} ({mode}, R39)"]
     for difference in found[:_MOST_DIFFERENCES]:
         lines += ["", *difference_lines(difference, ("server", "client"))]
@@ -112,3 +116,16 @@ def difference_lines(difference: ThreadDifference, sides: tuple[str, str]) -> It
         yield f"    {side:<9} {f'{text} ({json_type(value)})' if side in difference.values else 'nothing'}"
     if difference.rulings:
         yield f"    decided   by {', '.join(difference.rulings)} (tpharness explain {difference.rulings[0]})"
+    yield f"    to do     {_to_do(difference)}"
+
+
+def _to_do(difference: ThreadDifference) -> str:
+    if difference.pointer.endswith(_TIMES):
+        return 'send the time with the stream (a carrier), or compare with mode="content", which leaves times out'
+    if difference.pointer.endswith(_GENERATED):
+        return 'send it with the stream (a carrier), or compare with mode="content", which leaves it out'
+    has = [side for side in ("server", "client") if side in difference.values]
+    if len(has) == 1:
+        other = "client" if has == ["server"] else "server"
+        return f"if it was sent, the {other} has to keep it; if it was not, or was cut, the {has[0]} must not"
+    return "look at what was sent: the side that holds something else has lost or changed it"

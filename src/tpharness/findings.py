@@ -226,6 +226,16 @@ class Finding:
         """The level of the kind."""
         return self.kind.level
 
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The clauses that are broken."""
+        return self.kind.clauses
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return self.kind.remedy
+
     def with_place(self, **changes: Any) -> Finding:
         """Return the same finding with fields of its place filled in, such as `file`, `side` or `case`."""
         return replace(self, place=replace(self.place, **changes))

@@ -6,6 +6,7 @@ the way. Files are read; nothing is asked of a network, a clock or chance.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,8 @@ from tpharness.facts import is_time, later_time
 from tpharness.findings import Finding, Place
 from tpharness.journal import Journal, UserTurn
 from tpharness.printable import counted
-from tpharness.protocol.reasons import refuse_misspelt_reason
-from tpharness.protocol.versions import Version, newest_version, parse_version
+from tpharness.protocol.reasons import Reason, refuse_misspelt_reason
+from tpharness.protocol.versions import Version, VersionName, newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder, RunState
 from tpharness.server_events.guide import record_events
@@ -41,6 +42,10 @@ Piece = str | bytes | Path | Sequence[Mapping[str, Any]]
 """What a conversation is folded from: a text is what the user said, everything else an answer."""
 
 
+_BODY = re.compile(r"\s*(?:(?:event|id): ?[^\n]*\n)*data: ?(?:\{\"|\[DONE\])")
+"""How the body of a stream begins, and hardly anything that a person says."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
     """How a run was cut: the reason, the time if one was given, and the text of an error."""
@@ -60,8 +65,8 @@ class Folded:
 
 def fold(
     *pieces: Piece,
-    interrupted: str | None = None,
-    version: Version | str | None = None,
+    interrupted: Reason | None = None,
+    version: Version | VersionName | None = None,
     agent: str = "assistant",
     at: str = NO_TIME,
 ) -> Folded:
@@ -81,6 +86,8 @@ def fold(
     if not is_time(at):
         raise UsageError(f"at is {at!r}, which is not a time", hint="write it as 2025-01-20T10:00:15Z")
     wanted = version if isinstance(version, Version) else parse_version(version) if version else newest_version()
+    for piece in pieces:
+        _refuse_stream_as_text(piece)
     answers = [None if isinstance(piece, str) else _answer(piece) for piece in pieces]
     sides = {is_of_server(piece, answer) for piece, answer in zip(pieces, answers, strict=True) if answer is not None}
     if len(sides) > 1:
@@ -216,6 +223,15 @@ class _ServerSide:
         if cut is not None and cut.error is not None and recorder.state is not RunState.ENDED:
             recorder.feed({"event_kind": "error", "error_text": cut.error, "at": end})
         recorder.interrupt(cut.reason if cut else "network_failure", end)
+
+
+def _refuse_stream_as_text(piece: object) -> None:
+    """UsageError for a text that is the body of a response: it would be taken for what the user said."""
+    if isinstance(piece, str) and _BODY.match(piece):
+        raise UsageError(
+            "a str is what the user said, and this one is a stream",
+            hint="give the stream as bytes: response.content instead of response.text, or text.encode()",
+        )
 
 
 def _answer(piece: Any) -> bytes | list[Any]:

@@ -20,7 +20,7 @@ from tpharness.findings import shorten
 from tpharness.folding import Folded
 from tpharness.printable import counted, make_printable
 from tpharness.protocol.canonical import canonical_thread
-from tpharness.protocol.compare import content_form
+from tpharness.protocol.compare import content_thread
 from tpharness.protocol.diff import diff
 from tpharness.protocol.jcs import CanonicalError
 from tpharness.protocol.reading import fill_agents
@@ -37,7 +37,7 @@ except ModuleNotFoundError as error:
 __all__ = ["ContentSnapshotExtension", "ThreadSnapshotExtension", "compare", "explain"]
 
 _SHOWN = 200
-_FORMS = {"exact": canonical_thread, "content": content_form}
+_FORMS = {"exact": canonical_thread, "content": content_thread}
 
 
 class ThreadSnapshotExtension(SingleFileSnapshotExtension):

@@ -15,7 +15,8 @@ from tpharness.errors import TpharnessError, UsageError
 from tpharness.findings import Finding
 from tpharness.printable import make_printable
 from tpharness.profiles import parse_profiles
-from tpharness.protocol.versions import Version, parse_version
+from tpharness.protocol.compare import Mode
+from tpharness.protocol.versions import Version, VersionName, parse_version
 from tpharness.report import failure_lines
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.requests import parse_clauses, parse_compare, parse_faults
@@ -56,8 +57,8 @@ def play(
     scenarios: Sequence[Path | str] = (),
     server: str = "reference",
     client: str = "reference",
-    dialects: Sequence[Version | str] = (),
-    compare: str | None = None,
+    dialects: Sequence[Version | VersionName] | VersionName = (),
+    compare: Mode | None = None,
     faults: Sequence[str] = (),
     profiles: Sequence[str] = (),
     clauses: Sequence[str] = (),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpharness.protocol.align import align
+from tpharness.protocol.compare import Mode
 from tpharness.protocol.diff import diff
 
 
@@ -65,7 +66,7 @@ def replies(*texts: str, second: int = 1) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["exact", "content"])
-def test_a_missing_reply_among_like_ones_is_one_difference(mode: str) -> None:
+def test_a_missing_reply_among_like_ones_is_one_difference(mode: Mode) -> None:
     """The replies after the missing one are recognised, and not compared with their neighbours."""
     one, other = replies("A", "B", "C", "D"), replies("A", "B", "C", "D")
     del other["turns"][0]["messages"][1]
@@ -96,7 +97,7 @@ def called_then_said(order: str, status: str = "complete") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["exact", "content"])
-def test_a_message_at_another_place_is_one_difference_that_the_order_in_time_decides(mode: str) -> None:
+def test_a_message_at_another_place_is_one_difference_that_the_order_in_time_decides(mode: Mode) -> None:
     """It is not missing on one side and surplus on the other."""
     found = diff(called_then_said("crt"), called_then_said("ctr"), names=("server", "client"), mode=mode)
     (moved,) = [one for one in found if not one.pointer.endswith("/timestamp")]

@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.checks.contract import Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import canonical_message
-from tpharness.protocol.compare import content_form, identical
+from tpharness.protocol.compare import content_thread, identical
 from tpharness.protocol.versions import newest_version
 from tpharness.scenario.records import Compare
 
@@ -149,5 +149,5 @@ def _content(value: Mapping[str, Any]) -> Any:
     if "message_type" not in value:
         return value.get("parts")
     turn = {"turn_type": "agent", "agent_id": "a", "started_at": "", "messages": [value]}
-    masked = content_form({"version": newest_version().value, "turns": [turn]})
+    masked = content_thread({"version": newest_version().value, "turns": [turn]})
     return masked["turns"][0]["messages"] if masked["turns"] else None

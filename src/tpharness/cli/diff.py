@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from tpharness.cli.batch.sources import JSON_FILES, Sources
 from tpharness.cli.files import check_stdin_once, print_json, read_thread
@@ -12,6 +12,7 @@ from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import TpharnessError, UsageError
 from tpharness.output import json_bytes, write_bytes
 from tpharness.printable import say
+from tpharness.protocol.compare import Mode
 from tpharness.protocol.diff import ThreadDifference
 from tpharness.protocol.diff import diff as differences
 
@@ -29,7 +30,7 @@ def diff(
     The output names turn, message, part and first character, and the ruling that decides.
     """
     check_stdin_once((a, b))
-    mode: Literal["content", "exact"] = "content" if content else "exact"
+    mode: Mode = "content" if content else "exact"
     folders = [name != "-" and Path(name).is_dir() for name in (a, b)]
     if all(folders):
         raise Exit(_diff_folders(a, b, mode, as_json=json))
@@ -57,7 +58,7 @@ def _as_json(found: list[ThreadDifference]) -> list[dict[str, Any]]:
     return [{"pointer": d.pointer, "text": d.text, "cites": d.cites} for d in found]
 
 
-def _diff_folders(a: str, b: str, mode: Literal["content", "exact"], *, as_json: bool) -> int:
+def _diff_folders(a: str, b: str, mode: Mode, *, as_json: bool) -> int:
     """Compare the files of the same name; return the code: 2 if one is missing or unreadable, 1 if two differ."""
     names = sorted({source.place for folder in (a, b) for source in Sources([folder], JSON_FILES)})
     outcomes: Counter[str] = Counter()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,13 +10,11 @@ from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import Document, Done, Note, document_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError, did_you_mean
-from tpharness.histories.exchange.from_messages import thread_of_messages
-from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
+from tpharness.histories.conversations import READERS
+from tpharness.histories.stored.formats import messages_of
 from tpharness.scenario.fields import normalize_time
 
 __all__ = ["import_"]
-
-_READERS = {"pydantic-ai": thread_of_messages, "ai-sdk": thread_of_ui_messages}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +29,9 @@ class ImportFrom:
 
     def __call__(self, document: Document) -> Done:
         value, notes = document_json(document)
-        wrapped = value.get("messages") if isinstance(value, Mapping) else None
-        messages = wrapped if isinstance(wrapped, list) else value
         name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
         named = self.thread_id or f"import:{name}"
-        imported = _READERS[self.source](messages, agent_id=self.agent, thread_id=named, at=self.at)
+        imported = READERS[self.source](messages_of(value), agent_id=self.agent, thread_id=named, at=self.at)
         losses = [Note.of_loss(loss) for loss in imported.losses]
         facts: dict[str, Any] = {"left_out": [loss.as_json() for loss in imported.losses]}
         if self.strict and losses:
@@ -47,7 +42,7 @@ class ImportFrom:
 
 def import_(
     files: Annotated[list[str], Argument(help="Messages as JSON: files, folders, JSON Lines; - is standard input.")],
-    source: Annotated[str, Option("--from", help=f"{', '.join(_READERS)}.")],
+    source: Annotated[str, Option("--from", help=f"{', '.join(READERS)}.")],
     agent: Annotated[str, Option(help="The agent that answered.")] = "assistant",
     thread_id: Annotated[str | None, Option(help="The id of the thread; import:FILE by default.")] = None,
     at: Annotated[str, Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
@@ -62,8 +57,8 @@ def import_(
 
     What the thread does not have is reported on standard error, each kind once.
     """
-    if source not in _READERS:
-        hint = did_you_mean(source, _READERS, f"one of {', '.join(_READERS)}")
+    if source not in READERS:
+        hint = did_you_mean(source, READERS, f"one of {', '.join(READERS)}")
         raise UsageError(f"--from: nothing is called {source!r}", hint=hint)
     if not agent or thread_id == "":
         raise UsageError("--agent and --thread-id take ids, which are not empty")

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from tpharness.picture.rows import Film, Play, play_film
+from tpharness.protocol.compare import Mode
 from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.plan import Case, make_script, make_streams
@@ -44,7 +45,7 @@ def timeline_of_case(case: Case, *, version: Version | None = None, reason: str 
         recorded=recorded,
         reason=reason,
     )
-    mode = "exact" if scenario.carriers and scenario.compare is Compare.EXACT else "content"
+    mode: Mode = "exact" if scenario.carriers and scenario.compare is Compare.EXACT else "content"
     return as_timeline(
         case.id,
         play_film(film, version),
@@ -58,7 +59,7 @@ def timeline_of_case(case: Case, *, version: Version | None = None, reason: str 
     )
 
 
-def as_timeline(name: str, play: Play, *, mode: str = "exact", **about: Any) -> dict[str, Any]:
+def as_timeline(name: str, play: Play, *, mode: Mode = "exact", **about: Any) -> dict[str, Any]:
     """Return a finished play as a timeline; `about` has further fields."""
     rows = play.rows
     places = [n for n, row in enumerate(rows) if n + 1 == len(rows) or rows[n + 1]["kind"] != "more"]
@@ -85,7 +86,7 @@ def as_timeline(name: str, play: Play, *, mode: str = "exact", **about: Any) -> 
 
 
 def differences_in_words(
-    one: Mapping[str, Any], other: Mapping[str, Any], *, names: tuple[str, str], mode: str
+    one: Mapping[str, Any], other: Mapping[str, Any], *, names: tuple[str, str], mode: Mode
 ) -> list[dict[str, str]]:
     """Return where two threads differ as a page shows it; `mode` is `exact` or `content` (R39)."""
     found = diff(one, other, names=names, mode=mode)

@@ -16,6 +16,7 @@ from tpharness.picture.page import Entry
 from tpharness.picture.rows import Play
 from tpharness.picture.tables import compact_json
 from tpharness.picture.timeline import as_timeline, differences_in_words
+from tpharness.protocol.compare import Mode
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.trace.parting import find_parting
 from tpharness.trace.read import Entry as TraceEntry
@@ -35,7 +36,7 @@ def timeline_of_trace(case: TracedCase) -> dict[str, Any]:
     play = Play(version=version)
     parting = find_parting(case)
     parts: int | None = None
-    mode = "content" if about.get("compare") == "content" else "exact"
+    mode: Mode = "content" if about.get("compare") == "content" else "exact"
     now: dict[str, Step] = {}
     for line in case.script:
         turn = line["turn"]
@@ -150,7 +151,7 @@ def _hold(play: Play, case: TracedCase, row: Row, now: Mapping[str, Step]) -> No
             row.setdefault("right", {})[side] = play.tables.thread(case.thread(step.right), f"right {side}")
 
 
-def _finish(play: Play, case: TracedCase, mode: str) -> list[str]:
+def _finish(play: Play, case: TracedCase, mode: Mode) -> list[str]:
     """Note in the last row what both sides hold in the end; return the sides that depart from what they should hold."""
     departing = []
     if not play.rows:

@@ -9,7 +9,7 @@ returns are equal whatever their text, because the wire does not distinguish the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import orjson
 
@@ -17,9 +17,21 @@ from tpharness.errors import UsageError, did_you_mean
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.jcs import CanonicalError, jcs
 
-__all__ = ["FAILED_STATUSES", "MODES", "content_form", "identical", "refuse_unknown_mode", "same_content", "same_exact"]
+__all__ = [
+    "FAILED_STATUSES",
+    "MODES",
+    "Mode",
+    "content_thread",
+    "identical",
+    "refuse_unknown_mode",
+    "same_content",
+    "same_exact",
+]
 
-MODES = ("exact", "content")
+Mode: TypeAlias = Literal["exact", "content"]
+"""A comparison."""
+
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 _MESSAGE_FIELDS = ("usage", "model_name", "provider_name", "provider_response_id", "finish_reason", "timestamp")
 _TURN_FIELDS = ("started_at", "completed_at", "submitted_at", "total_usage")
@@ -42,11 +54,11 @@ def same_exact(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two threads are equal in everything that the wire carries."""
-    return _same(content_form(one), content_form(other))
+    return _same(content_thread(one), content_thread(other))
 
 
-def content_form(thread: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the canonical form with every generated fact masked."""
+def content_thread(thread: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the canonical form with every generated fact masked: equal at every run, as a snapshot has to be (R39)."""
     ids = _Names()
     canonical = canonical_thread(thread)
     return {"version": canonical["version"], "turns": [_turn(turn, ids) for turn in canonical["turns"]]}

@@ -12,7 +12,7 @@ from tpharness.errors import UsageError
 from tpharness.findings import shorten, shorten_both, tell_apart
 from tpharness.protocol.align import Pair, align
 from tpharness.protocol.canonical import canonical_thread
-from tpharness.protocol.compare import content_form, refuse_unknown_mode
+from tpharness.protocol.compare import Mode, content_thread, refuse_unknown_mode
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
 
 __all__ = ["ThreadDifference", "diff", "held_words"]
@@ -47,13 +47,13 @@ def diff(
     other: Mapping[str, Any],
     *,
     names: tuple[str, str] = ("a", "b"),
-    mode: str = "exact",
+    mode: Mode = "exact",
 ) -> list[ThreadDifference]:
     """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39). UsageError for another."""
     refuse_unknown_mode(mode)
     for name, thread in zip(names, (one, other), strict=True):
         _require_object(name, thread)
-    form = canonical_thread if mode == "exact" else content_form
+    form = canonical_thread if mode == "exact" else content_thread
     return list(_Diff(names, form(one)).threads(form(other)))
 
 

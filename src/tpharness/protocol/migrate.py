@@ -22,7 +22,7 @@ from tpharness.protocol.rules import check_thread
 from tpharness.protocol.rules.index import build_index
 from tpharness.protocol.rules.turns import find_repeated_input
 from tpharness.protocol.schema import schema_findings
-from tpharness.protocol.versions import Version, is_normative_name, parse_version, version_names
+from tpharness.protocol.versions import Version, VersionName, is_normative_name, parse_version, version_names
 
 __all__ = ["Migration", "convert", "version_of"]
 
@@ -53,7 +53,7 @@ def version_of(thread: Mapping[str, Any]) -> Version:
         raise UsageError(f"unknown version {quote(thread.get('version'))}", hint=hint) from None
 
 
-def convert(thread: Mapping[str, Any], to: Version | str, *, check: bool = True) -> Migration:
+def convert(thread: Mapping[str, Any], to: Version | VersionName, *, check: bool = True) -> Migration:
     """Convert a thread to another version, through every version between. The input is not changed.
 
     ThreadError if the thread breaks rules of its own version, or if the new version has no valid form for it; without

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Literal, TypeAlias, get_args
 
 from tpharness.errors import UsageError
 
-__all__ = ["KNOWN_REASONS", "find_misspelt_reason", "refuse_misspelt_reason"]
+__all__ = ["KNOWN_REASONS", "Reason", "find_misspelt_reason", "refuse_misspelt_reason"]
 
-KNOWN_REASONS = ("user_cancelled", "timeout", "network_failure", "safety_halt", "error")
+Reason: TypeAlias = Literal["user_cancelled", "timeout", "network_failure", "safety_halt", "error"]
+"""The known words, so that a type checker finds a misspelt one. At run time others are taken as well."""
+
+KNOWN_REASONS: tuple[Reason, ...] = get_args(Reason)
 
 
 def find_misspelt_reason(reason: str) -> str | None:

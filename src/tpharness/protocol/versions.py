@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+from typing import Literal, TypeAlias
 
 from tpharness.errors import UsageError, did_you_mean
 
@@ -22,6 +23,7 @@ __all__ = [
     "Features",
     "Tier",
     "Version",
+    "VersionName",
     "event_name",
     "is_normative_name",
     "neutral_event_name",
@@ -30,6 +32,10 @@ __all__ = [
     "tier",
     "version_names",
 ]
+
+
+VersionName: TypeAlias = Literal["2.0.0", "0.0.3", "0.0.4"]
+"""The versions by their names, so that a type checker finds one that does not exist."""
 
 
 class Version(Enum):

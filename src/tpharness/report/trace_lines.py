@@ -15,6 +15,7 @@ from tpharness.clauses import clause_texts, load_rulings
 from tpharness.errors import TpharnessError
 from tpharness.findings import Place, shorten
 from tpharness.printable import counted
+from tpharness.protocol.compare import Mode
 from tpharness.protocol.diff import diff
 from tpharness.report.trace_app_lines import app_lines
 from tpharness.scenario.outline import outline
@@ -166,7 +167,7 @@ def _thread_lines(case: TracedCase, parting: Parting) -> Iterator[Line]:
             ruling = load_rulings().get(one["why"])
             title = f": {ruling.title}" if ruling is not None else ""
             yield "", f"    the cut takes {one['what']} away ({one['why']}{title})"
-    mode = "exact" if case.about.get("compare") == "exact" else "content"
+    mode: Mode = "exact" if case.about.get("compare") == "exact" else "content"
     try:
         differences = diff(right, held, names=("reference", parting.side), mode=mode)
     except (TpharnessError, LookupError, TypeError, ValueError, AttributeError) as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tpharness.errors import TpharnessError
 from tpharness.protocol.canonical import canonical_thread
-from tpharness.protocol.compare import content_form
+from tpharness.protocol.compare import content_thread
 from tpharness.trace.read import Step, TracedCase
 
 __all__ = ["Parting", "find_parting"]
@@ -78,7 +78,7 @@ def _differ(case: TracedCase, held: int | None, right: int | None) -> bool:
     """Whether two threads are different as the case compares them."""
     if held is None or right is None or held == right:
         return False
-    form = canonical_thread if case.about.get("compare") == "exact" else content_form
+    form = canonical_thread if case.about.get("compare") == "exact" else content_thread
     try:
         return bool(form(case.thread(held)) != form(case.thread(right)))
     except _NOT_A_THREAD:  # not a thread at all

@@ -20,7 +20,7 @@ from tpharness.errors import TargetError
 from tpharness.explore.orders.reduction import Orders, find_orders, reorder
 from tpharness.findings import Finding, Place
 from tpharness.printable import counted
-from tpharness.protocol.compare import content_form
+from tpharness.protocol.compare import content_thread
 from tpharness.protocol.diff import diff
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.versions import Version
@@ -245,7 +245,7 @@ def _differences(piece: Evidence, own: Mapping[Version, Thread]) -> Iterator[Fin
         events, rest = _split_events(side.thread)
         own_events, own_rest = _split_events(wanted)
         place = Place(case=piece.case, side=side.name)
-        if content_form(rest) != content_form(own_rest):
+        if content_thread(rest) != content_thread(own_rest):
             first = diff(own_rest, rest, names=("own order", "new order"), mode="content")[:1]
             yield ORDER.at(place, first[0].text if first else ORDER.title)
         elif events != own_events:

@@ -1,0 +1,69 @@
+"""A type checker takes what is right about the public names, and finds a misspelt mode, reason, version or format."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import tpharness
+from tpharness.histories.conversations import READERS, ExportFormat, ImportFormat
+from tpharness.histories.exchange.model_calls import FORMS
+from tpharness.histories.stored.formats import STORED_FORMATS
+from tpharness.protocol.versions import Version, VersionName
+
+ROOT = Path(__file__).parents[2]
+USAGE = Path(__file__).with_name("public_usage.py").read_text("utf-8")
+
+MISSPELT = {
+    '"contents"': 'diff({}, {}, mode="contents")',
+    '"user_cancled"': 'fold("Hi", interrupted="user_cancled")',
+    '"0.0.9" of fold': 'fold("Hi", version="0.0.9")',
+    '"0.0.9" of convert': 'convert({}, "0.0.9")',
+    '"ai_sdk" of import': 'import_messages([], format="ai_sdk")',
+    '"claude" of export': 'export({}, format="claude")',
+    '"ui" of repair': 'repair([], format="ui")',
+}
+
+
+def test_mypy_takes_what_is_right_and_finds_what_is_misspelt(tmp_path: Path) -> None:
+    """As strict as the project is, and with the memory of `scripts/check`, since mypy reads all of the package."""
+    file = tmp_path / "user_code.py"
+    lines = "\n".join(MISSPELT.values())
+    file.write_text(f"{USAGE}\n\n{lines}\n", "utf-8")
+    first = file.read_text("utf-8").splitlines().index(lines.splitlines()[0]) + 1
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=ROOT)
+    found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line]
+    assert found == list(range(first, first + len(MISSPELT))), done.stdout + done.stderr
+
+
+def test_every_public_name_that_the_usage_needs_is_there() -> None:
+    """And the names of the versions and of the formats are all of them."""
+    assert set(get_args(ExportFormat)) == set(FORMS)
+    assert {"thread", *get_args(ExportFormat)} == set(STORED_FORMATS)
+    assert set(get_args(ImportFormat)) == set(READERS)
+    assert set(get_args(VersionName)) == {version.value for version in Version}
+    namespace: dict[str, object] = {}
+    exec(compile(USAGE, "public_usage.py", "exec"), namespace)  # noqa: S102  # our own file
+    assert callable(namespace["use"])
+
+
+STREAM = 'data: {"type":"start"}\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.parametrize("text", [STREAM, f"event: message\n{STREAM}", f"\n{STREAM}", "data:[DONE]\n\n"])
+def test_a_stream_as_text_is_not_what_the_user_said(text: str) -> None:
+    """`response.text` in place of `response.content` says what to do."""
+    with pytest.raises(tpharness.UsageError, match="a str is what the user said, and this one is a stream") as refused:
+        tpharness.fold("Hi", text)
+    assert "response.content" in refused.value.hint
+
+
+@pytest.mark.parametrize("text", ["data: what is it?", "My data: [1, 2]", "event: a party\nat ten"])
+def test_what_a_person_says_is_what_the_user_said(text: str) -> None:
+    """Also where it looks a little like a stream."""
+    assert tpharness.fold(text).thread["turns"][0]["parts"][0]["content"] == text
