@@ -15,6 +15,7 @@ from tpharness.report.markdown import render_markdown, render_markdown_of_severa
 from tpharness.run import RunOptions
 from tpharness.run.engine import run_suite
 from tpharness.verdict import Outcome, Result, ResultReady, RunFinished, RunStarted, ScenarioFinished
+from tpharness.verdict.baseline import Baseline, BaselineEntry
 
 SCENARIO = """\
 description: A greeting.
@@ -129,6 +130,17 @@ def test_what_others_wrote_commands_nothing(hostile: str) -> None:
     assert "\x1b" not in text
     if "\n" not in hostile and "\x1b" not in hostile:
         assert hostile in text
+
+
+def test_what_fails_otherwise_than_the_baseline_says_is_a_failure() -> None:
+    """Its annotation says what fails now, and comes before that of an entry which is merely outdated."""
+    entries = {n: BaselineEntry(id=n, findings=frozenset({"old"}), clauses=(), reason="known") for n in "ab"}
+    passed = Result(id="a", outcome=Outcome.PASSED)
+    results = [Baseline(entries=entries).apply(one) for one in (passed, failed("b", "it is lost"))]
+    first, last = commands(render_github(report_of(*results)))
+    assert first[0]["title"] == "failed b"
+    assert "it is lost" in decoded(first[1])
+    assert last[0]["title"] == "stale a"
 
 
 def test_a_run_that_fails_without_a_failure_says_why() -> None:

@@ -14,6 +14,7 @@ from tpharness.protocol.diff import diff
 from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import case_size
 from tpharness.verdict import Outcome, Result
+from tpharness.verdict.baseline import Baseline, BaselineEntry
 from tpharness.verdict.causes import CRASHED, Cause, causes_of, crash, independent_codes, leading_cause
 from tpharness.verdict.grouping import group_failures, groups_json, leading_cause_of_result
 from tpharness.verdict.result import Outage
@@ -191,6 +192,23 @@ def test_a_stale_entry_of_a_baseline_is_a_cause_too() -> None:
     """It is corrected in the baseline."""
     stale = replace(failed("a/1", Kind("baseline-stale").at(Place()), wrong("x")), outcome=Outcome.STALE)
     assert leading_cause_of_result(stale) == Cause(codes=("baseline-stale",))
+
+
+def test_what_fails_now_comes_before_an_entry_that_is_outdated() -> None:
+    """After an upgrade: two cases of the baseline fail otherwise, a third that it does not have too; three pass."""
+    old = frozenset({"identity-differs"})
+    known = Baseline(entries={n: BaselineEntry(id=n, findings=old, clauses=(), reason="r") for n in "abcde"})
+    new = Kind("arguments-look-whole").at(Place())
+    passed = [Result(id=name, outcome=Outcome.PASSED, cases=1) for name in "cde"]
+    results = [known.apply(one) for one in (*passed, failed("a", new), failed("b", new), failed("f", new))]
+    first, last = group_failures(results)
+    assert first.cause.codes == ("arguments-look-whole",)
+    assert {result.id for result in first.results} == {"a", "b", "f"}
+    assert first.only == 3
+    assert last.cause.codes == ("baseline-stale",)
+    assert {result.id for result in last.results} == {"c", "d", "e"}
+    stale = next(result for result in first.results if result.id == "a")
+    assert [finding.code for finding in stale.findings] == ["arguments-look-whole", "baseline-stale"]
 
 
 def test_one_mistake_of_a_server_is_one_cause_over_scenarios() -> None:

@@ -116,7 +116,8 @@ class Baseline:
         if entry.may_pass:  # it has failed in ways of its own, which are what its author wants to read
             return result
         finding = self._describe_stale(entry, ", ".join(sorted(result.failing_codes)) or result.outcome.value)
-        return replace(result, outcome=Outcome.STALE, findings=(finding, *result.findings), reason=entry.reason)
+        # what fails now comes first: that the entry is outdated follows from it
+        return replace(result, outcome=Outcome.STALE, findings=(*result.findings, finding), reason=entry.reason)
 
     def _describe_stale(self, entry: BaselineEntry, got: str) -> Finding:
         return STALE.at(Place(case=entry.id, file=self.path), got=got, expected=", ".join(sorted(entry.findings)))

@@ -41,6 +41,7 @@ ORDER = Kind("order-matters")
 
 _CONSEQUENCES = frozenset(
     {
+        "baseline-stale",
         "canonical-shrank",
         "canonical-unstable",
         "chunking-matters",
@@ -57,7 +58,7 @@ _CONSEQUENCES = frozenset(
         "thread-departs",
     }
 )
-"""Codes of checks that compare two threads: such a finding follows from any mistake in one of them."""
+"""Codes that follow from any mistake: of checks that compare two threads, and of a baseline that knows another one."""
 
 _DEPARTS = frozenset({"identity-differs", "thread-departs"})
 """Both say that a side does not hold the right thread: the one where both sides are whole, the other elsewhere."""

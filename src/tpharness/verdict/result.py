@@ -126,6 +126,11 @@ class Result:
     record: Recorded | None = field(default=None, compare=False, repr=False)
 
     @property
+    def fails_otherwise(self) -> bool:
+        """Whether a case whose entry in the baseline is stale fails in another way, and has not passed."""
+        return self.outcome is Outcome.STALE and bool(self.failing_codes - {"baseline-stale"})
+
+    @property
     def failing_codes(self) -> frozenset[str]:
         """The codes of the findings at MUST."""
         return frozenset(f.code for f in self.findings if f.level is Level.MUST)
