@@ -18,6 +18,7 @@ FLOORS = (
         "facts",
         "findings",
         "imports",
+        "judging_time",
         "lazy_names",
         "printable",
         "readings",

@@ -8,7 +8,7 @@ import pytest
 
 from tpharness.finding_log import MOST_OF_A_KIND
 from tpharness.protocol.parse import MAX_DEPTH, MAX_SIZE
-from tpharness.run import cluster
+from tpharness.run import cluster, trail
 from tpharness.targets import capture
 from tpharness.targets.remote import Limits, Patience
 
@@ -17,6 +17,7 @@ LIMITS, PATIENCE = Limits(), Patience()
 ROWS = [
     ("findings of one kind in one document or stream", MOST_OF_A_KIND, ", then their number"),
     ("misfits with the schema of one document", MOST_OF_A_KIND, ", then that there are more"),
+    ("states of a client's thread that are compared", trail._ALL_OF, f", of later ones one in N/{trail._SELDOM}"),
     ("a JSON document", MAX_SIZE // MIB, " MiB"),
     ("its depth", MAX_DEPTH, " levels"),
     ("one stream of a target", LIMITS.stream // MIB, " MiB"),
@@ -30,6 +31,7 @@ ROWS = [
     ("a stream after `[DONE]`", PATIENCE.settle, " s"),
     ("a thread that has to show what was done to its run", PATIENCE.settle, " s"),
     ("one answer altogether", PATIENCE.total, " s"),
+    ("judging one case, in processor time", PATIENCE.total, " s"),
     ("a stream that is recorded and says nothing new", capture._SILENCE, " s"),
     ("a scheduler of `--cluster`", cluster.PATIENCE, " s"),
 ]

@@ -82,7 +82,7 @@ def calls_of_a_halt_stay(was):
         if facts.interruption_reason(event.get("finish_reason") or self._last_finish, error_seen=False):
             for entry in self._writer._entries:
                 if isinstance(entry, OpenResponse):
-                    entry.calls, entry.frozen = [], None
+                    entry.calls, entry.frozen = {}, None
         was(self, event)
 
     return wrong

@@ -99,9 +99,10 @@ class Evidence:
 
     `library` is the implementation's own history as a thread; `adopted` what the client holds after it fetched the
     server's thread; `trail` the client's threads over growing prefixes of its stream, each different from the one
-    before; `rechunked` the same bytes or texts split differently; `repeated` the same thing done twice;
-    `resolutions` what the client gave out for references (R56), and `unresolved` why there are none; `open_calls` the
-    calls inside whose arguments runs were cut, and what the server's streams say of them.
+    before, and `skipped_states` how many were left out between them; `rechunked` the same bytes or texts split
+    differently; `repeated` the same thing done twice; `resolutions` what the client gave out for references (R56), and
+    `unresolved` why there are none; `open_calls` the calls inside whose arguments runs were cut, and what the server's
+    streams say of them.
     """
 
     case: str
@@ -113,6 +114,7 @@ class Evidence:
     library: Side | None = None
     adopted: Thread | None = None
     trail: tuple[Thread, ...] = ()
+    skipped_states: int = 0
     rechunked: tuple[Variant, ...] = ()
     repeated: tuple[Variant, ...] = ()
     resolutions: tuple[Resolution, ...] = ()

@@ -7,16 +7,23 @@ from itertools import pairwise
 from tpharness.checks.contract import Check, Evidence, NotApplicable
 from tpharness.checks.growth import find_lost_links, first_missing
 from tpharness.findings import Finding, Kind, Place
+from tpharness.judging_time import heed_judging_time
 from tpharness.scenario.records import Compare
 
 __all__ = ["MONOTONICITY"]
 
 SHRANK = Kind("canonical-shrank")
+SKIPPED = Kind("states-skipped")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
     findings: list[Finding] = []
+    if evidence.skipped_states:
+        seen = len(evidence.trail)
+        words = f"of {seen + evidence.skipped_states} states of the client's thread, {seen} were compared"
+        findings.append(SKIPPED.at(Place(case=evidence.case, side="client"), words))
     for step, (before, after) in enumerate(pairwise(evidence.trail)):
+        heed_judging_time()
         missing = first_missing(before, after, Compare.EXACT)
         if missing is not None:
             pointer, words = missing

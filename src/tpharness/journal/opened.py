@@ -21,7 +21,10 @@ _STREAMED = {
 
 
 class OpenPart(msgspec.Struct, eq=False, gc=False):
-    """Handle of a part that is streaming: give its deltas to `append`, then call `JournalWriter.close_part`."""
+    """Handle of a part that is streaming: give its deltas to `append`, then call `JournalWriter.close_part`.
+
+    `response` is the number of its response among those of the writer.
+    """
 
     kind: str
     fields: dict[str, Any]
@@ -35,6 +38,7 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     interleaved: bool = False
     joined: int = 0
     running: Running | None = None
+    response: int = 0
 
     def join_pieces(self) -> None:
         """Join the pieces that came since the last call: short ones take several times the memory of their text."""
@@ -70,7 +74,7 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
 
 
 class OpenResponse(msgspec.Struct, eq=False, gc=False):
-    """A response that has begun: `calls` are the numbers of its complete calls, in the order of their ends.
+    """A response that has begun: `calls` has the numbers of its complete calls, in the order of their ends.
 
     `frozen` caches its record, None if it has changed since.
     """
@@ -79,7 +83,7 @@ class OpenResponse(msgspec.Struct, eq=False, gc=False):
     at: str
     parts: list[OpenPart]
     facts: dict[str, Any]
-    calls: list[int]
+    calls: dict[int, None]
     finished: bool = False
     failed: tuple[Part, ...] | None = None
     frozen: Response | None = None

@@ -42,6 +42,7 @@ class JournalWriter:
         self._call_names: dict[int | None, str] = {}
         self._answered: set[int] = set()
         self._next_call = 0
+        self._response_number = 0
         self._user_contents: list[Any] = []
         self.version = 0
         """Incremented when something changes that a document may show, so not by the deltas of an open part."""
@@ -62,7 +63,7 @@ class JournalWriter:
         self._agent_id, self._started_at = agent_id, at
         self._segments: Log[Segment] = Log()
         self._entries: list[OpenResponse | Entry] = []
-        self._settled_count = 0
+        self._settled_count = self._not_events = 0
         self._open_keys: set[int] = set()
         self._response: OpenResponse | None = None
         self._said = self._said_before_response = False  # whether a complete part or a prompt has come (R9)
@@ -130,7 +131,7 @@ class JournalWriter:
     @property
     def only_events(self) -> bool:
         """Whether the open turn has only events so far."""
-        return not self._segments and all(isinstance(entry, Event) for entry in self._entries)
+        return not self._segments and not self._not_events
 
     # -------------------------------------------------------------- responses
 
@@ -151,7 +152,7 @@ class JournalWriter:
 
     def is_streaming(self, part: OpenPart) -> bool:
         """Whether a part, complete or not, is one of the response that is streaming."""
-        return self.response_open and part in self._need_response().parts
+        return self.response_open and part.response == self._response_number
 
     def begin_response(self, at: str, facts: Mapping[str, Any] | None = None) -> None:
         """Open a response, finishing one that is open (R40)."""
@@ -160,13 +161,13 @@ class JournalWriter:
             self.finish_response()
         self._settle()
         self._said_before_response = self._said
-        self._response = OpenResponse(self._agent_id, at, [], dict(facts or {}), [])
-        self._entries.append(self._response)
-        self.version += 1
+        self._response = OpenResponse(self._agent_id, at, [], dict(facts or {}), {})
+        self._response_number += 1
+        self._append(self._response)
 
     def open_part(self, kind: str, fields: dict[str, Any], text_field: str | None) -> OpenPart:
         """Start a part in the open response; its joined pieces become the field `text_field`."""
-        part = OpenPart(kind, fields, [], text_field)
+        part = OpenPart(kind, fields, [], text_field, response=self._response_number)
         part.append = part.pieces.append
         self._need_response().parts.append(part)
         self.version += 1
@@ -192,7 +193,7 @@ class JournalWriter:
 
     def add_part(self, kind: str, fields: Mapping[str, Any]) -> None:
         """Add a part that is complete at once, such as a file."""
-        part = OpenPart(kind, dict(fields), [], None, complete=True)
+        part = OpenPart(kind, dict(fields), [], None, complete=True, response=self._response_number)
         self._need_response().parts.append(part)
         self._note_completed(part)
 
@@ -247,10 +248,12 @@ class JournalWriter:
         for part in response.parts:
             if part.complete and part.kind == "tool-call":
                 self._calls.pop(part.fields["tool_call_id"], None)
-        index = self._entries.index(response)
+        index = next(i for i in reversed(range(len(self._entries))) if self._entries[i] is response)  # among the last
         kept = [e for e in self._entries[index + 1 :] if not (isinstance(e, Event) and e.bound)]
         kept = [e for e in kept if not (isinstance(e, Return) and e.call_key in response.calls)]
+        self._not_events -= sum(not isinstance(e, Event) for e in self._entries[index:])
         self._entries[index:] = kept
+        self._not_events += sum(not isinstance(e, Event) for e in kept)
         self._said = self._said_before_response or any(isinstance(e, Return) for e in kept)
         self._settled_count = min(self._settled_count, index)
         self._response = None
@@ -296,8 +299,7 @@ class JournalWriter:
         self._open_keys.discard(key)
         self._said = True
         entry = Return(call_id=call_id, agent_id=self._agent_id, at=at, kind=kind, fields=fields, call_key=key)
-        self._entries.append(entry)
-        self.version += 1
+        self._append(entry)
 
     def add_event(self, event: Event) -> None:
         """Record an event."""
@@ -316,8 +318,7 @@ class JournalWriter:
         self._said = True
         self._settle()
         self._response = None
-        self._entries.append(Prompt(agent_id=self._agent_id, at=at, parts=tuple(parts)))
-        self.version += 1
+        self._append(Prompt(agent_id=self._agent_id, at=at, parts=tuple(parts)))
 
     # ------------------------------------------------------------------ reading
 
@@ -359,7 +360,7 @@ class JournalWriter:
             self._calls[part.fields["tool_call_id"]] = key
             self._call_names[key] = part.fields.get("tool_name", "")
             part.call_key = key
-            response.calls.append(key)
+            response.calls[key] = None
             self._open_keys.add(key)
 
     def _settle(self) -> None:
@@ -377,9 +378,16 @@ class JournalWriter:
             self._settled_count += 1
         self._segments = self._segments.append(make_segment(self._entries, partial=False))
         self._entries = []
-        self._settled_count = 0
+        self._settled_count = self._not_events = 0
+
+    def _append(self, entry: OpenResponse | Return | Prompt) -> None:
+        self._entries.append(entry)
+        self._not_events += 1
+        self.version += 1
 
     def _is_settled(self, response: OpenResponse) -> bool:
+        if not response.finished:  # keep would say so too, but of a record of all its parts, made at each question
+            return False
         return keep.is_settled(response.response(partial=False), response.calls, self._answered)
 
     def _turn(self, *, partial: bool = False) -> AgentTurn:

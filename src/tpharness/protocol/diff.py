@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.errors import UsageError
 from tpharness.findings import shorten, shorten_both, tell_apart
+from tpharness.judging_time import heed_judging_time
 from tpharness.protocol.align import Pair, align
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import Mode, content_thread, refuse_unknown_mode
@@ -91,7 +93,9 @@ class _Diff:
         """
         pairs = list(align(one, other, (_fingerprint, _timeless, key)))
         moved = _find_moved(one, other, pairs)
+        there_too = frozenset(moved.values())
         for i, j in pairs:
+            heed_judging_time()
             if i is not None and j is not None:
                 yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
             elif i is not None and i in moved:
@@ -101,7 +105,7 @@ class _Diff:
                 yield ThreadDifference(pointer=f"{pointer}/{i}", text=named, cites=cites, symptom=symptom)
             elif i is not None:
                 yield self._alone(one[i], i, self.a, f"{pointer}/{i}", prefix, _why(one[i], cut=cut) or cites)
-            elif j is not None and j not in moved.values():
+            elif j is not None and j not in there_too:
                 yield self._alone(other[j], j, self.b, f"{pointer}/{j}", prefix, _why(other[j], cut=cut) or cites)
 
     def _alone(self, item: Any, index: int, side: str, pointer: str, prefix: str, cites: str) -> ThreadDifference:
@@ -236,12 +240,12 @@ def _why(item: Any, *, cut: bool = True) -> str:
 
 def _find_moved(one: Sequence[Any], other: Sequence[Any], pairs: Sequence[Pair]) -> dict[int, int]:
     """Return which items without a counterpart at their place have it at another one: the index of each there."""
-    places: dict[str, list[int]] = {}
+    places: dict[str, deque[int]] = {}
     for i, j in pairs:
         if i is None and j is not None:
-            places.setdefault(_timeless(other[j]), []).append(j)
+            places.setdefault(_timeless(other[j]), deque()).append(j)
     alone = [i for i, j in pairs if j is None and i is not None] if places else []
-    return {i: found.pop(0) for i in alone if (found := places.get(_timeless(one[i])))}
+    return {i: found.popleft() for i in alone if (found := places.get(_timeless(one[i])))}
 
 
 def held_words(item: Any) -> str:

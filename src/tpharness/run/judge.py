@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tpharness.checks import CHECKS, Check, Evidence
 from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.judging_time import heed_judging_time
 from tpharness.protocol.jcs import CanonicalError
 from tpharness.protocol.versions import Version
 from tpharness.verdict.result import CheckState, NotApplicable, Outcome, Result, merge_not_judged
@@ -29,6 +30,7 @@ def judge(
             if why is not None:
                 reasons[check.name] = why
                 continue
+            heed_judging_time()
             found = _run_check(check, piece)
             if any(f.level is Level.MUST for f in found):
                 states[check.name] = CheckState.FAILED

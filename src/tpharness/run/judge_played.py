@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from tpharness.checks import Evidence, Side
 from tpharness.findings import Finding, Level
+from tpharness.judging_time import JudgedTooLongError, judging
 from tpharness.protocol.schema import schema_findings
 from tpharness.run.judge import judge
 from tpharness.run.plan import Case
@@ -32,7 +33,10 @@ def judge_played(case: Case, evidence: list[Evidence]) -> Result:
         same = server is piece.server and client is piece.client
         pieces.append(piece if same else replace(piece, server=server, client=client))
     try:
-        result = judge(case.id, pieces, clauses=case.scenario.clauses)
+        with judging():
+            result = judge(case.id, pieces, clauses=case.scenario.clauses)
+    except JudgedTooLongError:
+        raise
     except Exception:
         # The checks may rely on the schema. If a thread violates it, only those violations are reported.
         misfits = [

@@ -16,12 +16,14 @@ from tpharness.dialects import DIALECTS
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
+from tpharness.judging_time import judging
 from tpharness.printable import counted
 from tpharness.protocol.compare import FAILED_STATUSES
 from tpharness.protocol.versions import Version
 from tpharness.run.contents import resolve_contents
 from tpharness.run.cut_inputs import find_open_calls
 from tpharness.run.plan import Case, expected_delivery, lack_their_events, make_script, make_streams
+from tpharness.run.trail import NO_TRAIL, collect_trail
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events.messages import fold_messages
 from tpharness.targets.contract import (
@@ -32,7 +34,6 @@ from tpharness.targets.contract import (
     Script,
     SeededServer,
     ServerTarget,
-    SteppableClient,
     Stream,
     TargetOutput,
 )
@@ -48,7 +49,6 @@ from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.trace.tape import current_tape
 from tpharness.wires.contract import Wire
 from tpharness.wires.registry import wire_named
-from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["Observer", "Played", "Players", "comparison_mode", "play", "remove_carried"]
 
@@ -124,7 +124,8 @@ async def play(
     turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
     _show_first(Played(served=served, turns=turns, received=received, recorded=recorded is not None), observe)
-    trail = _collect_trail(script, turns, players.client) if thorough else {}
+    with judging():
+        trail = collect_trail(script, turns, players.client) if thorough else {}
     again = served if recorded is None else None
     rechunked, repeated = ([], []) if not thorough else await _play_variants(script, turns, players, again)
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
@@ -134,7 +135,8 @@ async def play(
     if served is not None and how is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
     open_calls = await find_open_calls(script, again, players.server) if again is not None and not lost else ()
-    server, client = _play_reference(case, script, turns, served, players)
+    with judging():
+        server, client = _play_reference(case, script, turns, served, players)
     # Remote targets report nothing about events and streams, so the reference's findings stand for theirs.
     if served is not None and server is not None and "server" in players.remote and case.scenario.expect.findings:
         served = replace(served, findings=(*served.findings, *server.findings))
@@ -150,7 +152,8 @@ async def play(
             client=_make_side("client", received, version, client),
             library=Side(name="library", thread=library[version]) if library else None,
             adopted=adopted.get(version),
-            trail=trail.get(version, ()),
+            trail=trail.get(version, NO_TRAIL).states,
+            skipped_states=trail.get(version, NO_TRAIL).skipped,
             rechunked=_variants_of(rechunked, version),
             repeated=_variants_of(repeated, version),
             resolutions=resolutions,
@@ -304,9 +307,13 @@ async def _play_variants(
 ) -> tuple[_Playings, _Playings]:
     rechunked: _Playings = []
     for size in _READ_SIZES:
-        output = await players.client.receive(script, [_rechunk_reads(turn, size) for turn in turns])
+        with judging():
+            reads = [_rechunk_reads(turn, size) for turn in turns]
+        output = await players.client.receive(script, reads)
         rechunked.append((f"reads of {counted(size, 'byte')}", "client", output))
-    output = await players.client.receive(script, [_rechunk_deltas(turn, wire_named(script.wire)) for turn in turns])
+    with judging():
+        deltas = [_rechunk_deltas(turn, wire_named(script.wire)) for turn in turns]
+    output = await players.client.receive(script, deltas)
     rechunked.append(("deltas of one UTF-16 unit", "client", output))
     repeated: _Playings = [("a second run", "client", await players.client.receive(script, turns))]
     if players.client.capabilities.resume and isinstance(players.client, ResumingClient):
@@ -343,38 +350,6 @@ def _rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:
     if isinstance(turn, UserTurn):
         return turn
     return replace(turn, events=tuple(piece for event in turn.events for piece in split_event_deltas(event)))
-
-
-def _collect_trail(
-    script: Script, turns: Sequence[UserTurn | Stream], client: ClientTarget
-) -> dict[Version, tuple[Mapping[str, Any], ...]]:
-    """Return the client's threads as its streams grow, in versions whose turns do (R18); {} if it cannot be stepped."""
-    growing = tuple(version for version in script.versions if version.features.interrupted_turns)
-    if not growing or not isinstance(client, SteppableClient):
-        return {}
-    session = client.client_session(replace(script, versions=growing))
-    trail: dict[Version, list[Mapping[str, Any]]] = {version: [] for version in growing}
-    seen = -1
-    for turn in turns:
-        if isinstance(turn, UserTurn):
-            session.user(turn)
-            continue
-        session.begin(turn.agent_id, turn.begun_at)
-        for packet in turn.packets:
-            for piece in split_frames(packet.data):
-                session.feed(piece, packet.at)
-                if session.version != seen:
-                    seen = session.version
-                    for version, thread in session.threads(_connection_lost(packet.at)).items():
-                        trail[version].append(thread)
-        session.close(turn.end)
-    for version, thread in session.threads().items():
-        trail[version].append(thread)
-    return {version: tuple(threads) for version, threads in trail.items()}
-
-
-def _connection_lost(at: str) -> Interrupted:
-    return Interrupted(reason="network_failure", at=at)
 
 
 def _render_library_messages(case: Case, script: Script) -> dict[Version, dict[str, Any]]:

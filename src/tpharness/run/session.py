@@ -19,6 +19,8 @@ from typing import Any, Self, TypeVar
 
 from tpharness.checks import Evidence
 from tpharness.errors import TargetError
+from tpharness.findings import Kind, Place
+from tpharness.judging_time import JudgedTooLongError, allow_judging
 from tpharness.protocol.versions import Version
 from tpharness.run import sweeps, tracing
 from tpharness.run.applicable import (
@@ -53,6 +55,7 @@ _STOOD_STILL = 0.1
 
 _MOST_PLAYS = 3
 
+TOO_LONG = Kind("judging-too-long")
 _SLOW = (remote.STALLED, remote.ENDLESS, remote.LINE_TOO_LONG)
 _TICK = 0.5  # seconds
 _T = TypeVar("_T")
@@ -77,6 +80,7 @@ class Session:
         trace: Traced = Traced.NONE,
         alone: bool = False,
     ) -> None:
+        self._patience = patience or remote.Patience()
         self.players = Players(
             server=resolve_server(server, patience=patience),
             client=resolve_client(client, patience=patience),
@@ -307,7 +311,13 @@ class Session:
             outage = Outage(what=self._outage)
             return Result(id=case.id, outcome=Outcome.COULD_NOT_RUN, reason=reason, outage=outage, clauses=clauses)
         try:
-            evidence = await playing()
+            with allow_judging(self._patience.total):
+                evidence = await playing()
+                result = judge_played(case, evidence)
+        except JudgedTooLongError as error:
+            self._outages = 0
+            finding = TOO_LONG.at(Place(case=case.id), f"{error} of computing", expected=f"at most {error.seconds:g} s")
+            return Result(id=case.id, outcome=Outcome.FAILED, findings=(finding,), clauses=clauses)
         except remote.UnreachableError as error:
             return self._unanswered(case, error)
         except remote.BrokenContractError as error:
@@ -329,7 +339,7 @@ class Session:
                 raise
             return Result(id=case.id, outcome=Outcome.ERRORED, reason=raised, clauses=clauses)
         self._outages = 0
-        return judge_played(case, evidence)
+        return result
 
     def raised_by_target(self, error: Exception) -> str:
         """Say which target in this process has raised, and where; nothing if the error is not one of its code."""

@@ -13,6 +13,7 @@ from tpharness.dialects import DIALECTS
 from tpharness.facts import provider_names
 from tpharness.findings import Finding
 from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn, needs_partial
+from tpharness.judging_time import heed_judging_time, judging
 from tpharness.protocol.content import find_mismatch
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
@@ -204,15 +205,17 @@ class Reference:
 
     async def serve(self, script: Script) -> TargetOutput:
         """Play the script on a server session."""
-        session = self.server_session(script)
-        streams = serve_turns(session, script.turns)
-        return TargetOutput(threads=session.threads(), findings=session.findings(), streams=streams)
+        with judging():
+            session = self.server_session(script)
+            streams = serve_turns(session, script.turns)
+            return TargetOutput(threads=session.threads(), findings=session.findings(), streams=streams)
 
     async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Receive the streams on a client session."""
-        session = self.client_session(script)
-        receive_turns(session, turns)
-        return TargetOutput(threads=session.threads(), findings=session.findings())
+        with judging():
+            session = self.client_session(script)
+            receive_turns(session, turns)
+            return TargetOutput(threads=session.threads(), findings=session.findings())
 
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """After a loss the client holds what it fetched (R32)."""
@@ -263,5 +266,6 @@ def receive_turns(session: ClientSession, turns: Sequence[UserTurn | Stream]) ->
             continue
         session.begin(turn.agent_id, turn.begun_at)
         for packet in turn.packets:
+            heed_judging_time()
             session.feed(packet.data, packet.at)
         session.close(turn.end)

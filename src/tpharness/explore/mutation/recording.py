@@ -32,7 +32,7 @@ _STEPS: dict[str, tuple[Any, str]] = {
     "split reads": (play, "_rechunk_reads"),
     "split deltas": (play, "_rechunk_deltas"),
     "split event deltas": (play, "_rechunk_event_deltas"),
-    "collect trail": (play, "_collect_trail"),
+    "collect trail": (play, "collect_trail"),
     "resolve contents": (play, "resolve_contents"),
     "render library messages": (play, "_render_library_messages"),
     "find open calls": (play, "find_open_calls"),

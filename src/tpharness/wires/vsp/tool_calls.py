@@ -30,6 +30,7 @@ class ToolCalls:
         self._inputs = context.open_parts.tool_inputs
         self._approvals: dict[str, str | None] = {}
         """The call that each approval was asked for, None once its id names another call."""
+        self._asked_for: dict[str, list[str]] = {}
         self._denials: dict[str, str] = {}
         self.begin()
 
@@ -118,8 +119,8 @@ class ToolCalls:
         self._provider_calls.pop(call_id, None)
         self._provider_answers.discard(call_id)
         self._denials.pop(call_id, None)
-        for approval, asked_for in self._approvals.items():
-            if asked_for == call_id:
+        for approval in self._asked_for.pop(call_id, ()):
+            if self._approvals[approval] == call_id:
                 self._approvals[approval] = None
         self._input_errors.discard(call_id)
         self._ignored_calls.discard(call_id)
@@ -129,6 +130,7 @@ class ToolCalls:
     def _approval_request(self, chunk: c.ToolApprovalRequestChunk) -> None:
         if self._is_complete(chunk.tool_call_id, chunk):
             self._approvals[chunk.approval_id] = chunk.tool_call_id
+            self._asked_for.setdefault(chunk.tool_call_id, []).append(chunk.approval_id)
 
     def _approval_response(self, chunk: c.ToolApprovalResponseChunk) -> None:
         if chunk.approval_id not in self._approvals:

@@ -1,0 +1,99 @@
+"""How long one case may be judged, and Ctrl-C while it is.
+
+Judging computes and does not wait, so no timeout of the event loop ends it, nor does the cancellation that asyncio
+makes of the first Ctrl-C. It asks here now and then whether its time is over; a signal raises the cancellation at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+from typing import Any
+
+__all__ = ["JudgedTooLongError", "allow_judging", "heed_judging_time", "judging"]
+
+
+class JudgedTooLongError(Exception):
+    """The time is over in which a case may be judged. `seconds` is how long that was."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"judging took more than {seconds:g} s")
+        self.seconds = seconds
+
+
+@dataclass(slots=True)
+class _Budget:
+    """The processor time that one case may be judged; `since` is when the block began that runs, None between two."""
+
+    seconds: float
+    used: float = 0.0
+    since: float | None = None
+
+
+_BUDGET: ContextVar[_Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def allow_judging(seconds: float) -> Iterator[None]:
+    """Allow the case that is played in this block so much processor time for all that is `judging`."""
+    token = _BUDGET.set(_Budget(seconds))
+    try:
+        yield
+    finally:
+        _BUDGET.reset(token)
+
+
+@contextmanager
+def judging() -> Iterator[None]:
+    """Judge in this block, which must not wait for anything. Where asyncio cancels on Ctrl-C, it ends at once."""
+    budget = _BUDGET.get()
+    if budget is None or budget.since is not None:
+        yield
+        return
+    budget.since = time.thread_time()
+    try:
+        with _ended_by_ctrl_c():
+            yield
+    finally:
+        budget.used += time.thread_time() - budget.since
+        budget.since = None
+
+
+def heed_judging_time() -> None:
+    """Raise JudgedTooLongError if the time of the case that is being judged is over."""
+    budget = _BUDGET.get()
+    if budget is None or budget.since is None:
+        return
+    if budget.used + time.thread_time() - budget.since > budget.seconds:
+        raise JudgedTooLongError(budget.seconds)
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    cancels: Any = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not _is_of_asyncio(cancels):
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        cancels(number, frame)
+        raise asyncio.CancelledError
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, cancels)
+
+
+def _is_of_asyncio(handler: Any) -> bool:
+    """Whether a signal handler is that of `asyncio.Runner`, which cancels the task that the runner runs."""
+    return isinstance(handler, partial) and isinstance(getattr(handler.func, "__self__", None), asyncio.Runner)
