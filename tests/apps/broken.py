@@ -52,6 +52,9 @@ LATE_STOP = frozenset({"stop-ignored"})
 LATE_CUT = frozenset({"effect-forgotten"})
 """Of an application that takes back what was whole: on a busy machine it hears that its user has left when the tool has
 run. Then the model was given a result that the user has not seen, and is not given it again."""
+HALF_DOUBLED = frozenset({"text-invented"})
+"""Of an application that stores a half answer twice: where the model has said more by then, what it is given begins
+with half of its answer, and goes on with what it did not say there."""
 RACES = ("stop-button/twice", "stop-button/after-the-end", "stop-button/and-a-message")
 APPROVALS = ("approval/in-two-tabs", "approval/after-reload")
 LONG = ("long-chat/many-turns", "long-chat/many-steps")
@@ -72,7 +75,7 @@ ROWS = [
     replace(broken("accepted", Defect.TRIMS_ANYWHERE, "chat-orphan-tool-message"), cases=LONG),
     broken("prefix", Defect.REPAIRS_ARGUMENTS, "arguments-invented"),
     broken("prefix", Defect.NOTES_IN_TEXT, "text-invented"),
-    broken("prefix", Defect.DOUBLES_TEXT, "answer-doubled"),
+    replace(broken("prefix", Defect.DOUBLES_TEXT, "answer-doubled"), besides=HALF_DOUBLED),
     broken("prefix", Defect.DOUBLES_CALL, "call-doubled"),
     broken("prefix", Defect.INVENTS_CALL, "call-invented"),
     broken("prefix", Defect.RENAMES_CALL, "call-invented"),

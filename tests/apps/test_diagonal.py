@@ -63,8 +63,9 @@ def test_a_broken_application_trips_its_check_and_no_other(
 
     for row, results in zip(rows, together(*map(played, rows)), strict=True):
         codes = codes_of(results) - row.besides
-        assert {CHECK_OF[code] for code in codes} == {row.check}, row.name
-        assert codes == row.codes, row.name
+        shown = [f"{result.id} ({result.reason}): {found}" for result in results for found in result.findings]
+        assert {CHECK_OF[code] for code in codes} == {row.check}, (row.name, *shown)
+        assert codes == row.codes, (row.name, *shown)
         assert not [result for result in results if result.outcome is Outcome.ERRORED], row.name
 
 
