@@ -10,11 +10,12 @@ import pytest
 from tests.hostile import HOSTILE, harmless
 from tests.model_apis.cases import CASES, RULE, Case
 
+from tpharness.model_apis.registry import APIS
 from tpharness.model_apis.rule import Options
 from tpharness.resources import schema_path
 
 SCHEMA = jsonschema_rs.validator_for(json.loads(schema_path("accept").read_text("utf-8")))
-FIELD = {"openai-chat": "messages", "openai-responses": "input", "anthropic": "messages", "gemini": "contents"}
+FIELD = {api.name: api.entries for api in APIS.values()}
 DANGLING = {
     "model": "claude-sonnet-4-5",
     "messages": [
@@ -60,7 +61,7 @@ def test_an_accepted_request_says_what_was_not_judged(call: Any) -> None:
     good = {"messages": [{"role": "user", "content": "Hi"}]}
     called = accept(call, good, "--api", "openai-chat")
     assert called.code == 0
-    assert "ACCEPTED: none of the 8 rules for openai-chat is broken." in called.out
+    assert "ACCEPTED: none of the 12 rules for openai-chat is broken." in called.out
     assert "--model NAME" in called.out
     assert "--model" not in accept(call, {"model": "gpt-4o", **good}, "--api", "openai-chat").out
 

@@ -139,6 +139,14 @@ SIGNED = fcall(thought_signature="c2ln")
 ASKED = [user(), chat_call("c1", "c2")]
 THINKS = Options(thinking=True)
 
+SIGNED_CALL = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2ln"}
+
+
+def answered_as(name: str) -> dict[str, Any]:
+    """Return a response of Gemini to a function of this name."""
+    return {"functionResponse": {"name": name, "response": {}}}
+
+
 CASES = (
     Case(
         "C1",
@@ -181,7 +189,7 @@ CASES = (
     Case(
         "C4",
         [user(), chat_call("c1", arguments={"city": "Paris"}), chat_answer("c1")],
-        [user(), chat_call("c1", arguments='{"ci'), chat_answer("c1")],
+        [user(), chat_call("c1", arguments='{"city":"Paris"}'), chat_answer("c1")],
         "/1/tool_calls/0/function/arguments",
         "arguments of a call are not text",
     ),
@@ -714,6 +722,79 @@ CASES = (
         [content("user", SAID), content("model", {"text": "", "thoughtSignature": "c2ln"}), content("user", SAID)],
         "/1/parts/0/text",
         "Unable to submit request because it has an empty text parameter.",
+    ),
+    *(
+        Case(
+            "C9",
+            [user(), chat_call("c1", arguments=sent), chat_answer("c1")],
+            [user(), chat_call("c1"), chat_answer("c1")],
+            "/1/tool_calls/0/function/arguments",
+            "messages.1.tool_calls.0.function.arguments: arguments must be a valid JSON object string",
+        )
+        for sent in ('{"city":"Pa', "", '{"city":"Paris"}{"city":"Rome"}', '"{}"', "[]", "null")
+    ),
+    Case(
+        "C10",
+        [user(), chat_call("callparis"), chat_answer("callparis"), user("Wait")],
+        [user(), chat_call("callparis"), chat_answer("callparis"), assistant(), user("Wait")],
+        "/3/role",
+        "Unexpected role 'user' after role 'tool'",
+        Options(server="mistral"),
+    ),
+    Case(
+        "C11",
+        [user(), chat_call("call_1"), chat_answer("call_1")],
+        [user(), chat_call("callparis"), chat_answer("callparis")],
+        "/1/tool_calls/0/id",
+        "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+        Options(server="mistral"),
+    ),
+    Case(
+        "C12",
+        [user(), chat_call("c1"), chat_answer("c1")],
+        [user(), {**chat_call("c1"), "reasoning_content": ""}, chat_answer("c1"), assistant()],
+        "/1",
+        "reasoning_content is missing in assistant tool call message at index 1",
+        Options(server="moonshot"),
+    ),
+    Case(
+        "C12",
+        [user(), chat_call("c1"), chat_answer("c1")],
+        [user(), chat_call("c1"), chat_answer("c1")],
+        "/1",
+        "thinking is enabled",
+        Options(server="moonshot"),
+        Options(server="moonshot", thinking=False),
+    ),
+    Case(
+        "R12",
+        [user(), call(arguments='{"city":"Pa'), output()],
+        [user(), call(arguments='{"city":"Paris"}'), output()],
+        "/1/arguments",
+        "input[1].arguments: arguments must be a valid JSON object string",
+    ),
+    Case(
+        "A22",
+        [user(), {"role": "system", "content": "Be brief."}, user()],
+        [user(), {"role": "system", "content": "Be brief."}, user()],
+        "/1/role",
+        'Unexpected role "system"',
+        Options(system_messages=False),
+        Options(),
+    ),
+    Case(
+        "G7",
+        [content("user", SAID), content("model", SIGNED_CALL), content("user", answered_as(""))],
+        [content("user", SAID), content("model", SIGNED_CALL), content("user", answered_as("f"))],
+        "/2/parts/0",
+        "GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.",
+    ),
+    Case(
+        "G8",
+        [content("user", SAID), content("model", SIGNED_CALL), content("user", answered_as("call_1"))],
+        [content("user", SAID), content("model", SIGNED_CALL), content("user", answered_as("f"))],
+        "/2/parts/0",
+        'functionResponse.name "call_1" does not match functionCall.name "f"',
     ),
     *(
         Case(

@@ -51,12 +51,9 @@ def test_a_rule_finds_what_breaks_it_and_only_it(case: Case) -> None:
 
 
 def test_every_rule_has_a_payload_that_breaks_it() -> None:
-    """C1–C8, R1–R11, A1–A21, G1–G6, O1–O6, each once, and each seen failing."""
-    ids = [
-        f"{letter}{n}"
-        for letter, last in (("C", 8), ("R", 11), ("A", 21), ("G", 6), ("O", 6))
-        for n in range(1, last + 1)
-    ]
+    """C1–C12, R1–R12, A1–A22, G1–G8, O1–O6, each once, and each seen failing."""
+    counts = {"C": 12, "R": 12, "A": 22, "G": 8, "O": 6}
+    ids = [f"{letter}{n}" for letter, last in counts.items() for n in range(1, last + 1)]
     assert [rule.id for rule in RULES] == ids
     assert {case.rule for case in CASES} == set(ids)
 
@@ -73,11 +70,11 @@ def test_every_error_text_that_is_known_is_quoted_by_a_case() -> None:
 def test_only_what_is_refused_is_a_must() -> None:
     """A warning where servers or sources differ, an observation where nothing is refused."""
     assert {rule.id for rule in RULES if rule.kind.level is Level.SHOULD} == {
-        *("C5", "C8", "R5", "R6", "R9", "R11", "A9", "A13", "A18", "A21", "G6"),
+        *("C5", "C8", "C9", "C10", "C11", "C12", "R5", "R6", "R9", "R11", "R12", "A9", "A13", "A18", "A21", "G6", "G8"),
     }
     assert {rule.id for rule in RULES if rule.kind.level is Level.MAY} == {"A7", "O4", "O5", "O6"}
     assert {rule.id for rule in RULES if rule.confidence is Confidence.CONFLICTING} == {
-        *("C5", "C8", "R11", "A9", "A13", "A18", "A21", "G6"),
+        *("C5", "C8", "C9", "C10", "C11", "R11", "R12", "A9", "A13", "A18", "A21", "G6", "G8"),
     }
 
 
@@ -106,6 +103,20 @@ def test_a_result_has_to_be_in_the_turn_of_its_server_tool() -> None:
     divided = [user(), assistant([search()]), user("Wait"), assistant([searched(), text("x")]), user()]
     found = [(f.message[:4], f.place.pointer) for f in check_payload("anthropic", divided)]
     assert found == [("A15:", "/1/content/0"), ("A16:", "/3/content/0")]
+
+
+def test_a_server_tool_may_return_after_the_client_s() -> None:
+    """A15, A16: beside a client's call the response ends, and the API's own tool returns in the next one."""
+    both = assistant([search(), use("c2")])
+    late = [user(), both, user([result("c2")]), assistant([searched(), text("x")]), user()]
+    assert check_payload("anthropic", late) == []
+    assert check_payload("anthropic", late[:3]) == []
+    answered = [user(), both, user([result("c2"), text("Wait")]), assistant([searched(), text("x")]), user()]
+    assert check_payload("anthropic", answered) == []
+    never = [user(), both, user([result("c2")]), assistant([text("x")]), user()]
+    assert [(f.message[:4], f.place.pointer) for f in check_payload("anthropic", never)] == [("A15:", "/1/content/0")]
+    twice = [*late[:4], user("And?"), assistant([searched(), text("y")]), user()]
+    assert [(f.message[:4], f.place.pointer) for f in check_payload("anthropic", twice)] == [("A16:", "/5/content/0")]
 
 
 def test_ids_of_calls_and_of_results_are_judged_alike() -> None:

@@ -10,6 +10,7 @@ from tests.model_apis.cases import CASES, RULE, native_call, native_result
 from tpharness.errors import UsageError
 from tpharness.model_apis.anthropic.models import takes_prefill
 from tpharness.model_apis.gemini.models import needs_thought_signatures
+from tpharness.model_apis.openai_chat.servers import server_of_model
 from tpharness.model_apis.openai_responses.models import reasons
 from tpharness.model_apis.registry import API_NAMES
 from tpharness.model_apis.request import read_request
@@ -68,8 +69,12 @@ def test_marks_of_two_apis_are_asked_about() -> None:
 @pytest.mark.parametrize(
     ("provider", "body", "options"),
     [
-        ("anthropic", {"model": "claude-opus-4-6", "messages": []}, Options(prefill=False)),
-        ("anthropic", {"model": "claude-haiku-4-5-20251001", "messages": []}, Options(prefill=True)),
+        ("anthropic", {"model": "claude-opus-4-6", "messages": []}, Options(prefill=False, system_messages=False)),
+        (
+            "anthropic",
+            {"model": "claude-haiku-4-5-20251001", "messages": []},
+            Options(prefill=True, system_messages=False),
+        ),
         ("anthropic", {"thinking": {"type": "enabled"}, "messages": []}, Options(thinking=True)),
         ("anthropic", {"thinking": {"type": "disabled"}, "messages": []}, Options(thinking=False)),
         ("openai-responses", {"model": "gpt-4o", "input": "Hi", "store": False}, Options(store=False, reasoning=False)),
@@ -77,7 +82,14 @@ def test_marks_of_two_apis_are_asked_about() -> None:
         ("openai-responses", {"input": "Hi", "previous_response_id": "resp_1"}, Options(continued=True)),
         ("openai-responses", {"model": "deepseek-chat", "input": "Hi"}, Options(adjacent_outputs=True)),
         ("gemini", {"model": "gemini-2.5-pro", "contents": []}, Options(thought_signatures=False)),
+        ("anthropic", {"model": "claude-opus-4-8", "messages": []}, Options(prefill=False)),
         ("openai-chat", {"model": "gpt-5", "messages": []}, Options()),
+        ("openai-chat", {"model": "mistralai/Mistral-Small-4-119B-2603", "messages": []}, Options(server="mistral")),
+        (
+            "openai-chat",
+            {"model": "kimi-k2.5", "messages": [], "thinking": {"type": "disabled"}},
+            Options(server="moonshot", thinking=False),
+        ),
     ],
 )
 def test_a_request_decides_what_it_says(provider: str, body: Any, options: Options) -> None:
@@ -118,3 +130,37 @@ MODELS = [
 def test_what_a_name_says_of_a_model(asked: Any, model: str, answer: bool | None) -> None:
     """Of an unknown name nothing is said."""
     assert asked(model) is answer
+
+
+@pytest.mark.parametrize(
+    ("model", "server"),
+    [
+        *(
+            (name, "mistral")
+            for name in ("mistral-large-latest", "ministral-8b", "devstral-small-2", "open-mixtral-8x7b")
+        ),
+        *(
+            (name, "mistral")
+            for name in ("mistralai/Mistral-Small-4-119B-2603-NVFP4", "codestral-latest", "magistral-1")
+        ),
+        *((name, "moonshot") for name in ("kimi-k2.5", "moonshotai/Kimi-K2.6", "kimi-k2-thinking", "kimi-for-coding")),
+        *((name, None) for name in ("gpt-5", "kimi-k2-instruct", "deepseek-chat", "qwen3", "minimax-m2", "")),
+    ],
+)
+def test_a_model_says_which_server_takes_less(model: str, server: str | None) -> None:
+    """By the family of the model, behind any vendor."""
+    found = server_of_model(model)
+    assert (None if found is None else found.name) == server
+
+
+def test_a_named_server_wins_over_the_model() -> None:
+    """And one that the API does not have is the caller's mistake."""
+    request = read_request({"model": "kimi-k2.5", "messages": [HI]}, provider="openai-chat", server="mistral")
+    assert request.options.server == "mistral"
+    assert "the server is mistral" in request.decided
+    with pytest.raises(UsageError, match="is called 'vllm'") as raised:
+        read_request([HI], provider="openai-chat", server="vllm")
+    assert "mistral, moonshot" in str(raised.value.hint)
+    with pytest.raises(UsageError, match="no server of gemini") as raised:
+        read_request({"contents": []}, server="mistral")
+    assert raised.value.hint == "leave out --server"

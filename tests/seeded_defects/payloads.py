@@ -78,6 +78,13 @@ def thinking(signature: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": "hm", "signature": signature}
 
 
+def called_in_chat(call_id: str) -> tuple[dict[str, Any], ...]:
+    """Add a call of Chat Completions, and its result, after the first message."""
+    function = {"name": "get_weather", "arguments": "{}"}
+    call = {"role": "assistant", "tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+    return add("/1", call), add("/2", {"role": "tool", "tool_call_id": call_id, "content": "sunny"})
+
+
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
 TEXT_ONLY = "histories/k01-text-only"
 PAYLOAD_DEFECTS = (
@@ -108,6 +115,33 @@ PAYLOAD_DEFECTS = (
         add(
             "/1/tool_calls/0", {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
         ),
+    ),
+    defect(
+        "C9",
+        "The arguments of a call that was cut are sent as far as they had come.",
+        replace("/1/tool_calls/0/function/arguments", '{"city":"Pa'),
+    ),
+    defect(
+        "C10",
+        "What the user says after an interrupted tool follows its result.",
+        *called_in_chat("callparis"),
+        remove("/3"),
+        scenario=TEXT_ONLY,
+        options=Options(server="mistral"),
+    ),
+    defect(
+        "C11",
+        "The id that another API gave to a call is sent on.",
+        *called_in_chat("call_1"),
+        scenario=TEXT_ONLY,
+        options=Options(server="mistral"),
+    ),
+    defect(
+        "C12",
+        "The thinking before a call is not sent back.",
+        *called_in_chat("c1"),
+        scenario=TEXT_ONLY,
+        options=Options(server="moonshot"),
     ),
     defect("R1", "A call is sent without its output.", remove("/4")),
     defect("R2", "An output is sent without its call.", remove("/3")),
@@ -145,6 +179,9 @@ PAYLOAD_DEFECTS = (
         "R11",
         "An interrupted call gets a second output beside the one that had arrived.",
         add("/5", {"type": "function_call_output", "call_id": "c1", "output": "interrupted"}),
+    ),
+    defect(
+        "R12", "The arguments of a call that was cut are sent as far as they had come.", replace("/3/arguments", '{"a')
     ),
     defect(
         "A1",
@@ -258,6 +295,13 @@ PAYLOAD_DEFECTS = (
         scenario=TEXT_ONLY,
     ),
     defect(
+        "A22",
+        "An instruction is sent between the messages of the user.",
+        add("/messages/1", {"role": "system", "content": "Be brief."}),
+        scenario=TEXT_ONLY,
+        options=Options(system_messages=False),
+    ),
+    defect(
         "G1", "The user's next words come in place of a response.", replace("/contents/2/parts", [{"text": "Wait"}])
     ),
     defect(
@@ -276,6 +320,16 @@ PAYLOAD_DEFECTS = (
     defect("G5", "The model speaks in the role that another API gives it.", replace("/contents/3/role", "assistant")),
     defect(
         "G6", "An answer of which nothing was kept is sent as an empty text.", replace("/contents/3/parts/0/text", "")
+    ),
+    defect(
+        "G7",
+        "The name of the function is not sent with its response.",
+        replace("/contents/2/parts/0/function_response/name", ""),
+    ),
+    defect(
+        "G8",
+        "A response is sent with the id of its call as its name.",
+        replace("/contents/2/parts/0/function_response/name", "c1"),
     ),
     defect(
         "O1",

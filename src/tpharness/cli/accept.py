@@ -14,7 +14,7 @@ from tpharness.errors import UsageError
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level, shorten
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.registry import API_NAMES, find_api
+from tpharness.model_apis.registry import API_NAMES, APIS, find_api
 from tpharness.model_apis.request import ModelRequest, read_request
 from tpharness.model_apis.rule import Rule
 from tpharness.model_apis.rules import RULES
@@ -25,6 +25,7 @@ __all__ = ["FORMAT", "accept"]
 
 FORMAT = "tpharness-accept/1"
 
+_SERVERS = tuple(server for api in APIS.values() for server in api.servers)
 _RULE = {rule.kind.code: rule for rule in RULES}
 
 
@@ -36,10 +37,11 @@ class AcceptBy:
     model: str | None
     types: bool
     level: Level
+    server: str | None = None
 
     def __call__(self, document: Document) -> Done:
         value, notes = document_json(document)
-        request = read_request(value, provider=self.api, model=self.model)
+        request = read_request(value, provider=self.api, model=self.model, server=self.server)
         found = check_payload(request.provider, request.payload, options=request.options)
         if self.types:
             found += check_sdk_types(request.provider, request.payload)
@@ -68,6 +70,10 @@ def accept(
         str | None, Option(help=f"{', '.join(API_NAMES[:-1])} or {API_NAMES[-1]}; else it is guessed.")
     ] = None,
     model: Annotated[str | None, Option(help="The model, where the request does not name it.")] = None,
+    server: Annotated[
+        str | None,
+        Option(help=f"A server that takes less than the API's own: {', '.join(_SERVERS)}; else the model says it."),
+    ] = None,
     types: Annotated[
         bool, Option("--types", help="Also check against the official SDK's types (extra: providers).")
     ] = False,
@@ -92,7 +98,7 @@ def accept(
         from tpharness.cli.repair import repair_each  # noqa: PLC0415  # of a room
 
         repair_each(files, api, model, options, writes=bool(output), of_request=True)
-    each_document(files, AcceptBy(api, model, types, level), options)
+    each_document(files, AcceptBy(api, model, types, level, server), options)
 
 
 def _verdict(outcomes: Collection[str]) -> str:

@@ -33,10 +33,15 @@ class ModelRequest:
     entries: int
 
 
-def read_request(value: Any, *, provider: str | None = None, model: str | None = None) -> ModelRequest:
+def read_request(
+    value: Any, *, provider: str | None = None, model: str | None = None, server: str | None = None
+) -> ModelRequest:
     """Read a request body, or a list of messages, items or contents.
 
-    UsageError if `provider` is not an API, if the API cannot be told from the request, and for what is not a request.
+    `server` names another server of the API, which takes less.
+
+    UsageError if `provider` is not an API or `server` not one of its servers, if the API cannot be told from the
+    request, and for what is not a request.
     """
     if provider is not None:
         find_api(provider)
@@ -54,9 +59,15 @@ def read_request(value: Any, *, provider: str | None = None, model: str | None =
             f"a request for {api.name} has the field {field!r}; this object has {has}",
             hint=f"give the body of the request as it is sent, or the list of {field} alone",
         )
+    if server is not None and server not in api.servers:
+        raise UsageError(
+            f"no server of {api.name} that is judged otherwise is called {server!r}",
+            hint=f"one of {', '.join(api.servers)}" if api.servers else "leave out --server",
+        )
     body = value if isinstance(value, Mapping) else {}
     spoken = model or string(body, "model") or ""
-    decided = list(api.decide(body, spoken))
+    decided = [one for one in api.decide(body, spoken) if server is None or one[1] != "server"]
+    decided += [(f"the server is {server}", "server", server)] if server is not None else []
     listed = body.get(field) if body else value
     return ModelRequest(
         provider=api.name,

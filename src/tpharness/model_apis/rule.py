@@ -51,7 +51,9 @@ class Options:
     come directly after their calls (DeepSeek). `continued`: the request goes on from a stored response, where
     calls may be (`previous_response_id`). `reasoning`, `thinking`: the model reasons or thinks in this
     conversation; None derives it from the payload. `earlier`: the payload of an earlier call of the same conversation,
-    if there is one. `observations`: also report what is accepted but worth knowing (level MAY).
+    if there is one. `system_messages`: the model takes messages of the role system among the others (Claude from 4.8
+    on). `server`: the server of the Chat Completions API that answers, by its name in `openai_chat/servers.py`; ""
+    for OpenAI's. `observations`: also report what is accepted but worth knowing (level MAY).
     """
 
     prefill: bool = False
@@ -62,6 +64,8 @@ class Options:
     reasoning: bool | None = None
     thinking: bool | None = None
     earlier: Any = None
+    system_messages: bool = True
+    server: str = ""
     observations: bool = False
 
 

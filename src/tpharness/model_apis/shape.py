@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["PayloadEntry", "as_list", "entries", "objects", "string", "value_of"]
+__all__ = ["PayloadEntry", "as_list", "entries", "is_object_text", "objects", "string", "value_of"]
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -38,6 +39,14 @@ def value_of(value: Any, *names: str) -> Any:
             if found is not None:
                 return found
     return None
+
+
+def is_object_text(text: str) -> bool:
+    """Whether a text is one JSON object: not half of one, not two, not a text in a text."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def objects(value: Any, pointer: str) -> Iterator[PayloadEntry]:

@@ -15,6 +15,7 @@ from tpharness.model_apis.anthropic.messages import (
     server_calls,
     server_results,
     thinks,
+    turns_after_results,
 )
 from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
 from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string
@@ -68,20 +69,25 @@ def _find_repeated_results(messages: Sequence[PayloadEntry], _: Options) -> Iter
 
 
 def _find_unanswered_server_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """A15: the last message may be a turn that the API has paused, which is sent back as it is."""
-    for turn in assistant_turns(messages):
-        if turn[-1] is messages[-1]:
+    """A15: the last message may be a turn that the API has paused, which is sent back as it is.
+
+    Beside a client's tool, the API's own tool may return once the client's has: its result is in the next response.
+    """
+    for turn, next_turn in turns_after_results(messages):
+        if turn[-1] is messages[-1] or next_turn is turn:
             continue
-        answered = server_results(turn)
+        answered = {**server_results(turn), **server_results(next_turn)}
         for call, block in server_calls(turn).items():
             if call not in answered:
                 yield Hit(pointer=block.pointer, ids=(call,), words={"name": string(block.value, "name") or "server"})
 
 
 def _find_orphan_server_results(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """A16."""
-    for turn in assistant_turns(messages):
-        called = server_calls(turn)
+    """A16: the call may be in the response before, where the client's tools returned in between."""
+    before: list[PayloadEntry] = []
+    for turn, next_turn in turns_after_results(messages):
+        called = {**server_calls(before), **server_calls(turn)}
+        before = turn if next_turn else []
         for call, block in server_results(turn).items():
             if call not in called:
                 yield Hit(pointer=block.pointer, ids=(call,), words={"type": string(block.value, "type") or ""})
@@ -155,6 +161,13 @@ def _find_late_thinking(messages: Sequence[PayloadEntry], _: Options) -> Iterato
             if not is_thinking(first.value):
                 kind = string(first.value, "type") or "text"
                 yield Hit(pointer=first.pointer, got=kind, expected="thinking", words={"type": kind})
+
+
+def _find_system_messages(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """A22: before Claude 4.8 the system prompt has its own field, and no other place."""
+    for entry in messages if not options.system_messages else ():
+        if role(entry) == "system" and entry.pointer != "/system":
+            yield Hit(pointer=f"{entry.pointer}/role", got="system", expected="user or assistant")
 
 
 RULES: tuple[Rule, ...] = (
@@ -248,5 +261,16 @@ RULES: tuple[Rule, ...] = (
         source="anthropics/claude-code#20705; models that think between tools send text before thinking themselves",
         confidence=Confidence.CONFLICTING,
         find=_find_late_thinking,
+    ),
+    anthropic_rule(
+        22,
+        Kind("anthropic-system-misplaced"),
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
+        "an input message role.",
+        source="anthropics/claude-agent-sdk-typescript#350 (Haiku 4.5 refuses, Opus 4.8 takes it), "
+        "UKGovernmentBEIS/inspect_ai#4104, ianarawjo/ChainForge#271",
+        confidence=Confidence.REPORTED,
+        find=_find_system_messages,
+        only="Claude before 4.8",
     ),
 )

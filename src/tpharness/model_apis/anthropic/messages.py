@@ -24,6 +24,7 @@ __all__ = [
     "server_calls",
     "server_results",
     "thinks",
+    "turns_after_results",
 ]
 
 _ROLES = ("user", "assistant", "system")
@@ -125,6 +126,23 @@ def assistant_turns(messages: Sequence[PayloadEntry]) -> Iterator[list[PayloadEn
             turn = []
     if turn:
         yield turn
+
+
+def turns_after_results(messages: Sequence[PayloadEntry]) -> Iterator[tuple[list[PayloadEntry], list[PayloadEntry]]]:
+    """Yield each turn of the model with the turn that goes on from it once the client's tools have returned.
+
+    That is the next turn, if what stands between them is results of the client's calls; a turn whose results come last
+    goes on in the answer, which is not there yet: then the second is the first.
+    """
+    turns = list(assistant_turns(messages))
+    index = {id(entry): number for number, entry in enumerate(messages)}
+    for number, turn in enumerate(turns):
+        following = turns[number + 1] if number + 1 < len(turns) else []
+        begins = index[id(turn[-1])] + 1
+        ends = index[id(following[0])] if following else len(messages)
+        between = messages[begins:ends]
+        goes_on = bool(between) and all(any(blocks(entry, "tool_result")) for entry in between)
+        yield turn, (following or turn) if goes_on else []
 
 
 def is_thinking(block: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tpharness.model_apis.anthropic.models import takes_prefill
+from tpharness.model_apis.anthropic.models import takes_prefill, takes_system_messages
 from tpharness.model_apis.api import Decision, ModelApi, SdkTypes
 from tpharness.model_apis.shape import as_list, objects, string, value_of
 
@@ -29,6 +29,8 @@ def _has_options(body: Mapping[str, Any]) -> bool:
 def _decide(body: Mapping[str, Any], model: str) -> Iterator[Decision]:
     if (prefill := takes_prefill(model)) is not None:
         yield f"{model} {'takes' if prefill else 'does not take'} prefill", "prefill", prefill
+    if (system := takes_system_messages(model)) is False:
+        yield f"{model} does not take system messages among the others", "system_messages", system
     if (thinking := string(body.get("thinking"), "type")) is not None:
         yield f"thinking is {thinking}", "thinking", thinking != "disabled"
 

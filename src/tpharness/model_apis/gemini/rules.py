@@ -1,8 +1,9 @@
-"""What the Gemini API accepts as `contents`: rules G1 to G6. Fields may be spelt as in JSON or as in the Python SDK."""
+"""What the Gemini API accepts as `contents`: rules G1 to G8. Fields may be spelt as in JSON or as in the Python SDK."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from tpharness.findings import Finding, Kind
@@ -121,6 +122,31 @@ def _find_empty_texts(contents: Sequence[PayloadEntry], _: Options) -> Iterator[
                 yield Hit(pointer=f"{part.pointer}/text", got="")
 
 
+def _find_unnamed_functions(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G7: a name that is missing is not of the API's types."""
+    for index, entry in enumerate(contents):
+        for names in (_CALL, _RESPONSE):
+            for part in _parts_with(entry, names):
+                if string(value_of(part.value, *names), "name") == "":
+                    where = f"contents[{index}].parts[{part.pointer.rpartition('/')[2]}].{names[0]}.name"
+                    yield Hit(pointer=part.pointer, got="", words={"where": where})
+
+
+def _find_misnamed_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G8: of the responses to one content, as many have a name as calls have it; with ids, the one of the call."""
+    for before, entry in pairwise(contents):
+        calls = [value_of(part.value, *_CALL) for part in _parts_with(before, _CALL)]
+        by_id = {string(call, "id"): string(call, "name") for call in calls if string(call, "id")}
+        names = [string(call, "name") for call in calls]
+        for part in _parts_with(entry, _RESPONSE) if calls else ():
+            response = value_of(part.value, *_RESPONSE)
+            name = string(response, "name")
+            expected = by_id.get(string(response, "id"))
+            if name and (name not in names if expected is None else name != expected):
+                words = {"got": name, "expected": expected or ", ".join(filter(None, names))}
+                yield Hit(pointer=part.pointer, got=name, expected=words["expected"], words=words)
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="G1",
@@ -196,5 +222,23 @@ RULES: tuple[Rule, ...] = (
         "FoundationAgents/OpenManus#876, zuisong/gemini-openai-proxy#83",
         confidence=Confidence.CONFLICTING,
         find=_find_empty_texts,
+    ),
+    Rule(
+        id="G7",
+        provider="gemini",
+        kind=Kind("gemini-function-unnamed"),
+        errors=("GenerateContentRequest.{where}: Name cannot be empty.",),
+        source="router-for-me/CLIProxyAPI#2104, langflow-ai/langflow#9437, openclaw/openclaw#47857",
+        confidence=Confidence.REPORTED,
+        find=_find_unnamed_functions,
+    ),
+    Rule(
+        id="G8",
+        provider="gemini",
+        kind=Kind("gemini-response-misnamed"),
+        errors=('functionResponse.name "{got}" does not match functionCall.name "{expected}"',),
+        source="router-for-me/CLIProxyAPI#5098, AstrBotDevs/AstrBot#9760, #9876 (a server before the API)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_misnamed_responses,
     ),
 )

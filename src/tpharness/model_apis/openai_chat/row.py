@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tpharness.model_apis.api import ModelApi, SdkTypes
+from tpharness.model_apis.api import Decision, ModelApi, SdkTypes
+from tpharness.model_apis.openai_chat.servers import SERVERS, server_of_model
 from tpharness.model_apis.shape import as_list, objects, string
 
 __all__ = ["OPENAI_CHAT"]
@@ -24,6 +25,13 @@ def _has_options(body: Mapping[str, Any]) -> bool:
     return any(name in body for name in _OPTIONS) or any("function" in t.value for t in objects(body.get("tools"), ""))
 
 
+def _decide(body: Mapping[str, Any], model: str) -> Iterator[Decision]:
+    if (server := server_of_model(model)) is not None:
+        yield f"{model} is judged as {server.title}", "server", server.name
+    if string(body.get("thinking"), "type") == "disabled":
+        yield "thinking is disabled", "thinking", False
+
+
 OPENAI_CHAT = ModelApi(
     name="openai-chat",
     title="OpenAI Chat Completions",
@@ -31,6 +39,8 @@ OPENAI_CHAT = ModelApi(
     entries="messages",
     has_entry=_has_entry,
     has_options=_has_options,
+    decide=_decide,
+    servers=tuple(SERVERS),
     issuers=("openai",),
     # The OpenAI SDKs, the AI SDK and LangChain want `/v1` in OPENAI_BASE_URL.
     environment={

@@ -1,4 +1,4 @@
-"""What OpenAI's Responses API accepts of items: reasoning that belongs to them, ids, content, repetition (R6–R11)."""
+"""What OpenAI's Responses API accepts of items: reasoning that belongs to them, ids, content, repetition (R6–R12)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tpharness.model_apis.openai_responses.items import (
     item_type,
 )
 from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
-from tpharness.model_apis.shape import PayloadEntry, as_list, string
+from tpharness.model_apis.shape import PayloadEntry, as_list, is_object_text, string
 
 __all__ = ["RULES"]
 
@@ -114,6 +114,15 @@ def _find_repeated_calls(items: Sequence[PayloadEntry], _: Options) -> Iterator[
         seen.add(call)
 
 
+def _find_untyped_arguments(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R12: the input of a custom tool is any text."""
+    for index, entry in enumerate(items):
+        arguments = string(entry.value, "arguments")
+        if item_type(entry.value) == "function_call" and arguments is not None and not is_object_text(arguments):
+            words = {"where": f"input[{index}].arguments"}
+            yield Hit(pointer=f"{entry.pointer}/arguments", got=arguments, expected="a JSON object", words=words)
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="R6",
@@ -190,5 +199,15 @@ RULES: tuple[Rule, ...] = (
         "openai/gpt-oss#308 (the later call takes the outputs)",
         confidence=Confidence.CONFLICTING,
         find=_find_repeated_calls,
+    ),
+    Rule(
+        id="R12",
+        provider="openai-responses",
+        kind=Kind("responses-arguments-not-object"),
+        errors=("Invalid request: {where}: arguments must be a valid JSON object string",),
+        source="local-inference-lab/vllm#684, vllm-project/vllm#55495 (servers of the same API); the words: "
+        "justrach/codegraff#752",
+        confidence=Confidence.CONFLICTING,
+        find=_find_untyped_arguments,
     ),
 )

@@ -1,0 +1,114 @@
+"""What some servers of the Chat Completions API refuse, and OpenAI's does not: rules C9 to C12."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from tpharness.findings import Kind
+from tpharness.model_apis.openai_chat.servers import SERVERS, Server
+from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
+from tpharness.model_apis.shape import PayloadEntry, as_list, is_object_text, objects, string, value_of
+
+__all__ = ["RULES"]
+
+_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
+_THINKING = ("reasoning_content", "reasoning", "reasoning_details")
+
+
+def _server(options: Options) -> Server | None:
+    return SERVERS.get(options.server)
+
+
+def _find_untyped_arguments(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C9: half arguments, two objects in a row, an object encoded twice; the input of a custom tool is any text."""
+    for index, entry in enumerate(messages):
+        for number, call in enumerate(objects(entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls")):
+            arguments = string(value_of(call.value, "function"), "arguments")
+            if arguments is not None and not is_object_text(arguments):
+                words = {"where": f"messages.{index}.tool_calls.{number}.function.arguments"}
+                pointer = f"{call.pointer}/function/arguments"
+                yield Hit(pointer=pointer, got=arguments, expected="a JSON object", words=words)
+
+
+def _find_users_after_tools(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C10."""
+    server = _server(options)
+    if server is None or not server.ordered:
+        return
+    for before, entry in pairwise(messages):
+        if before.value.get("role") == "tool" and entry.value.get("role") in ("user", "system"):
+            role = str(entry.value.get("role"))
+            yield Hit(pointer=f"{entry.pointer}/role", got=role, expected="assistant", words={"role": role})
+
+
+def _find_long_ids(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C11: of calls; their results have the same."""
+    server = _server(options)
+    if server is None or not server.short_ids:
+        return
+    for entry in messages:
+        for call in objects(entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls"):
+            call_id = string(call.value, "id")
+            if call_id is not None and _SHORT_ID.fullmatch(call_id) is None:
+                yield Hit(pointer=f"{call.pointer}/id", ids=(call_id,))
+
+
+def _find_calls_without_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C12: an empty text is thinking enough."""
+    server = _server(options)
+    if server is None or not server.thinks or options.thinking is False:
+        return
+    for index, entry in enumerate(messages):
+        thinking = value_of(entry.value, *_THINKING)
+        if entry.value.get("role") == "assistant" and as_list(entry.value.get("tool_calls")) and thinking is None:
+            yield Hit(pointer=entry.pointer, words={"index": str(index)})
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="C9",
+        provider="openai-chat",
+        kind=Kind("chat-arguments-not-object"),
+        errors=("invalid_prompt: Invalid request: {where}: arguments must be a valid JSON object string",),
+        source="justrach/codegraff#752, vllm-project/vllm#43995, #48922 (since then vLLM takes them), "
+        "local-inference-lab/vllm#684, OpenHands/software-agent-sdk#2887 (llama.cpp)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_untyped_arguments,
+    ),
+    Rule(
+        id="C10",
+        provider="openai-chat",
+        kind=Kind("chat-user-after-tool"),
+        errors=("Unexpected role '{role}' after role 'tool'",),
+        source="mistralai/mistral-vibe#578 (after a cancelled tool), NousResearch/hermes-agent#20154, "
+        "zed-industries/zed#37021, datapizza-labs/datapizza-ai#98; against aaif-goose/goose#5998 (not seen any more)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_users_after_tools,
+        only="Mistral's models",
+    ),
+    Rule(
+        id="C11",
+        provider="openai-chat",
+        kind=Kind("chat-call-id-long"),
+        errors=("Tool call id was {ids} but must be a-z, A-Z, 0-9, with a length of 9.",),
+        source="karthink/gptel#1203, anomalyco/opencode#1680, jackmpcollins/magentic#276; against "
+        "ml-explore/mlx-lm#1375 (the template of Devstral Small 2 takes any)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_long_ids,
+        only="Mistral's models",
+    ),
+    Rule(
+        id="C12",
+        provider="openai-chat",
+        kind=Kind("chat-thinking-missing"),
+        errors=(
+            "thinking is enabled but reasoning_content is missing in assistant tool call message at index {index}",
+        ),
+        source="continuedev/continue#11527, mastra-ai/mastra#12592, MoonshotAI/kimi-agent-sdk#169 (K2.6)",
+        confidence=Confidence.REPORTED,
+        find=_find_calls_without_thinking,
+        only="Kimi from K2.5 on, while thinking is enabled",
+    ),
+)
