@@ -62,6 +62,9 @@ def run(
     ] = None,
     compare: Annotated[str | None, Option(help="exact or content, for all scenarios.")] = None,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    wire: Annotated[
+        str, Option(metavar="NAME", help="What the streams are: vsp (the AI SDK's) or ag-ui, on the reference.")
+    ] = "vsp",
     cluster: Annotated[
         str | None,
         Option(metavar="ADDRESS", help="Play on Dask workers: local, local:N, or a scheduler's tcp://HOST:PORT."),
@@ -152,6 +155,7 @@ def run(
         keyword=None if keyword is None else Keyword.parse(keyword),
         maxfail=1 if first else maxfail,
         only=tuple(only or ()),
+        wire=wire,
     )
     if watching:
         if write_baseline is not None:

@@ -27,6 +27,7 @@ __all__ = [
     "leave_out_given_carriers",
     "narrow_sweep",
     "needs_carriers",
+    "over_wire",
     "without_carrier_clauses",
 ]
 
@@ -43,6 +44,21 @@ def adapt_scenario(scenario: Scenario, players: Players, versions: Sequence[Vers
         writes = ", ".join(f"the {name} writes {_join_versions(t.capabilities.versions)}" for name, t in sides)
         reason = f"a scenario for {_join_versions(case.versions)}; {writes}"
     return replace(case, versions=both), reason
+
+
+def over_wire(case: Case, wire: str) -> tuple[Case, str]:
+    """Return the case over a wire that is not the default one, and why it does not apply.
+
+    What a client finds of the default wire's own order is not found there.
+    """
+    scenario = case.scenario
+    if any(run.wire is not None for _, run in scenario.runs):
+        return replace(case, wire=wire), "it gives a stream itself, which is one of another wire"
+    own = {kind.code for kind in default_wire().violations}
+    found = scenario.expect.findings
+    kept = tuple(code for code in found if code not in own) if found is not None else None
+    expect = replace(scenario.expect, findings=kept or None)
+    return replace(case, wire=wire, scenario=replace(scenario, expect=expect)), ""
 
 
 def are_steppable(players: Players) -> bool:

@@ -52,6 +52,7 @@ def open_session(options: RunOptions) -> Session:
         patience=options.patience,
         faults=options.faults,
         trace=options.trace,
+        wire=options.wire,
         alone=options.order is not None
         or (options.server.startswith("peer:") and any(fault.kills for fault in faults)),
     )

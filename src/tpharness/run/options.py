@@ -13,6 +13,7 @@ from tpharness.run.shard import Shard
 from tpharness.scenario.records import Compare
 from tpharness.targets.remote import Patience
 from tpharness.trace.format import Traced
+from tpharness.wires.registry import WIRES
 
 __all__ = ["RunOptions", "side_options"]
 
@@ -37,7 +38,8 @@ class RunOptions:
     same order is the same run. `jobs` is the number of worker processes; `cluster` names the Dask workers that play
     instead (`local`, `local:N`, `tcp://HOST:PORT`). `maxfail` is the number of failed cases after which the run ends, 0
     for no limit. `baseline` is a file of known failures; None means the built-in ones for built-in scenarios, and none
-    for others. `trace` says which results come with what a trace needs; no verdict depends on it.
+    for others. `trace` says which results come with what a trace needs; no verdict depends on it. `wire` is the name of
+    what the streams are.
     """
 
     ids: tuple[str, ...] = ()
@@ -61,11 +63,12 @@ class RunOptions:
     maxfail: int = 0
     baseline: Path | None = None
     trace: Traced = Traced.NONE
+    wire: str = "vsp"
 
     @property
     def whole_suite(self) -> bool:
         """Whether all built-in scenarios are played, so that every clause must be exercised."""
-        return not (self.roots or self.versions or self.faults or self.restricted)
+        return not (self.roots or self.versions or self.faults or self.restricted or self.wire != next(iter(WIRES)))
 
     @property
     def restricted(self) -> bool:

@@ -60,11 +60,15 @@ _BYTES_OF_AN_EVENT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One thing to play: a scenario as it stands, or cut at one place. `id` is what reports and baselines use."""
+    """One thing to play: a scenario as it stands, or cut at one place. `id` is what reports and baselines use.
+
+    `wire` is the name of what its streams are.
+    """
 
     id: str
     scenario: Scenario
     versions: tuple[Version, ...]
+    wire: str = "vsp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +184,7 @@ def make_script(case: Case) -> Script:
         versions=case.versions,
         carriers=scenario.carriers,
         readings=scenario.readings,
+        wire=case.wire,
     )
 
 

@@ -28,6 +28,7 @@ from tpharness.run.applicable import (
     expect_nothing_carried,
     leave_out_given_carriers,
     needs_carriers,
+    over_wire,
     without_carrier_clauses,
 )
 from tpharness.run.fault_cases import FaultCase, find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
@@ -79,6 +80,7 @@ class Session:
         faults: Sequence[str] = (),
         trace: Traced = Traced.NONE,
         alone: bool = False,
+        wire: str = "vsp",
     ) -> None:
         self._patience = patience or remote.Patience()
         self.players = Players(
@@ -88,6 +90,7 @@ class Session:
         )
         self.specs = (server, client)
         self.versions = versions
+        self._wire = wire
         self.trace = trace
         self._faults = faults
         self._runner = asyncio.Runner()
@@ -203,6 +206,9 @@ class Session:
     async def adapt(self, scenario: Scenario) -> tuple[Case, str]:
         """Return the scenario as a case for these targets, and why it does not apply ("" if it applies)."""
         case, reason = adapt_scenario(scenario, self.players, self.versions)
+        if self._wire != case.wire:
+            case, given = over_wire(case, self._wire)
+            reason = reason or given
         if not reason and needs_carriers(case, self.players):
             if not await self._wire_suffices(case):
                 return case, "it needs carriers, and these two do not both have them"

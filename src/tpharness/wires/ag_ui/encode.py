@@ -9,12 +9,16 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tpharness.facts import join_text
 from tpharness.wires.ag_ui.carriers import KEY, PREFIX
 from tpharness.wires.ag_ui.contents import parse
 from tpharness.wires.sse.writer import encode_data, encode_json
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["AgUiEncoder", "to_bytes"]
 
@@ -47,6 +51,14 @@ class AgUiEncoder:
         self._step = ""
         self._error: str | None = None
         self._message: str | None = None
+
+    def fork(self) -> Self:
+        """Return an independent encoder in the same state, to end the run in another way."""
+        twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, dict):
+                setattr(twin, name, dict(value))
+        return twin
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Event]:
         """Return the events of a chunk; nothing behind the end of the run."""

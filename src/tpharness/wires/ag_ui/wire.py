@@ -59,8 +59,9 @@ class EventWriter:
         return self._write(self._chunks.feed(event, judged, at))
 
     def stop(self, reason: str, at: str) -> bytes:
-        """Return the bytes that close everything, and say that the run was stopped."""
-        return self._write(self._chunks.abort(reason, at))
+        """Return the bytes that close everything, and say that the run was stopped; nothing is stopped by asking."""
+        events = self._events.fork()
+        return to_bytes(event for chunk in self._chunks.abort(reason, at) for event in events.feed(to_wire(chunk)))
 
     def finish(self) -> bytes:
         """Return what is left to say at the end: that the run has failed, where only its error was reported."""
