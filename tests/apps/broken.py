@@ -105,6 +105,11 @@ ROWS = [
         besides=frozenset({"history-changed"}),
     ),
     broken("cycles-kept", Defect.FORGETS_ANSWER, "answer-lost"),
+    replace(
+        broken("cycles-kept", Defect.MIXES_CHATS, "answer-lost", concurrency=1),
+        besides=frozenset({"text-invented", "chat-same-role-twice"}),  # what the other chat is told
+        cases=("two-chats/in-text",),
+    ),
     broken("cycles-kept", Defect.FORGETS_WORDS, "answer-lost"),
     broken("effects", Defect.FORGETS_EFFECT, "effect-forgotten", **COUNTED),
     replace(

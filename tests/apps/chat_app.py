@@ -86,6 +86,7 @@ class Defect(StrEnum):
     ORPHANS_LATER = "from the second turn after an interruption on, a result is told whose call nobody knows"
     FORGETS_CYCLE = "an interruption in the answer takes back the call before it"
     FORGETS_ANSWER = "an answer is not stored"
+    MIXES_CHATS = "an answer is stored in the chat that was opened last"
     FORGETS_WORDS = "the words of an answer that calls a tool are not told"
     FORGETS_EFFECT = "an interruption while a tool runs takes back its call"
     DENIES_EFFECT = "a call whose tool is interrupted is told with a result that says that the tool has not run"
@@ -505,6 +506,8 @@ class ChatApp:
 
     def _store(self, chat: Stored, text: str, calls: list[Json], *, whole: bool) -> None:
         """Store an answer: what is whole as it is, of a half one the text alone."""
+        if self._has(Defect.MIXES_CHATS) and not calls:
+            chat = list(self.chats.values())[-1]
         message: Json = {"role": "assistant", "content": text}
         functions = [
             {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}}

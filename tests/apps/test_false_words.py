@@ -263,3 +263,16 @@ class Reloads(ChatApp):
         users = sum(message["role"] == "user" for message in messages)
         self.views = [users] if users == 1 and self.views[-1:] != [1] else [*self.views, users]
         return await super().view(request)
+
+
+# ---------------------------------------------------------------------------------------------------- two chats at once
+
+
+def test_an_answer_belongs_to_its_chat() -> None:
+    """One that is stored in the chat that was opened last is missing from its own, and invented in the other."""
+    results = play(ChatApp(Defect.MIXES_CHATS), "two-chats/in-text", RUNNING, concurrency=1)
+    by_id = {result.id: {(f.code, "other chat" in str(f.place)) for f in result.findings} for result in results}
+    assert {("answer-lost", False), ("text-invented", True)} <= by_id["two-chats/in-text"]
+    assert by_id[RUNNING] == set()
+    for safe in play(ChatApp(), "two-chats", effects="ledger"):
+        assert (safe.outcome, all_codes([safe])) == (Outcome.PASSED, set())

@@ -257,7 +257,8 @@ class AppEvidence:
     whether the application was seen to show its user an answer of the model word for word, before any case, and
     `goes_on` whether it was seen to ask the model again when a tool had returned, `tells_references` whether it then
     told the model the reference of the ledger's run, `known_result` what it told as the result, None before any run.
-    `outcome_unknown` are the texts by which it says that nobody knows whether a tool has run.
+    `outcome_unknown` are the texts by which it says that nobody knows whether a tool has run; `beside` is another chat
+    of the same user, whose answers overlap.
     """
 
     case: AppCase
@@ -274,6 +275,7 @@ class AppEvidence:
     tells_references: bool = False
     known_result: str | None = None
     outcome_unknown: tuple[str, ...] = ()
+    beside: AppEvidence | None = None
 
     @property
     def view(self) -> Fetched | None:

@@ -20,18 +20,19 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
     """Judge a case; the result is errored, with the trouble as its finding, where the application did not play it."""
     case = evidence.case.id
     states = {check.name: CheckState.NOT_APPLICABLE for check in APP_CHECKS}
-    trouble = find_trouble(evidence)
+    chats = [evidence] if evidence.beside is None else [evidence, evidence.beside]
+    trouble = next(filter(None, map(find_trouble, chats)), None)
     if trouble is not None:
         findings = (trouble.with_place(case=case),)
         return Result(id=case, outcome=Outcome.ERRORED, checks=states, findings=findings, seconds=seconds)
     found = []
-    for check in APP_CHECKS:
-        if check.applies(evidence):
-            own = [finding.with_place(case=case) for finding in check.find(evidence)]
-            failed = any(finding.level is Level.MUST for finding in own)
+    for check, chat in ((check, chat) for check in APP_CHECKS for chat in chats):
+        if check.applies(chat):
+            own = [finding.with_place(case=case) for finding in check.find(chat)]
+            failed = any(finding.level is Level.MUST for finding in own) or states[check.name] is CheckState.FAILED
             states[check.name] = CheckState.FAILED if failed else CheckState.PASSED
-            found += own
-    found += [_difference(case, told) for told in evidence.differences]
+            found += own if chat is evidence else [_in_the_other_chat(finding) for finding in own]
+    found += [_difference(case, told) for chat in chats for told in chat.differences]
     failed = CheckState.FAILED in states.values()
     if not failed and _is_uncut(evidence):
         return Result(id=case, outcome=Outcome.NOT_APPLICABLE, checks=states, reason=_UNCUT, seconds=seconds)
@@ -44,6 +45,10 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
         seconds=seconds,
         clauses=tuple(check.clause for check in APP_CHECKS if states[check.name] is not CheckState.NOT_APPLICABLE),
     )
+
+
+def _in_the_other_chat(finding: Finding) -> Finding:
+    return finding.with_place(side=f"the other chat, {finding.place.side or 'all of it'}")
 
 
 def _difference(case: str, told: str) -> Finding:

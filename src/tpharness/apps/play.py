@@ -31,6 +31,7 @@ from tpharness.apps.evidence import (
     streams_of,
     with_late_requests,
 )
+from tpharness.apps.marks import new_mark
 from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.apps.provider.server import Provider
 from tpharness.apps.stage import Stage
@@ -87,25 +88,40 @@ class Player:
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
         """Play a case; `mark` is the token that its messages carry. NotPlayedError where it does not apply."""
         runs_before = await self.count_effects()
+        stage = self._stage(case, mark)
+        try:
+            while len(stage.turns) < len(case.turns) and not stage.blank:
+                await self._next_turn(stage)
+            turns = stage.turns
+            if len(turns) > 1 and not turns[-1].asked and turns[-2].asked:  # one lost turn, or every later one?
+                stage.case = replace(case, turns=(*case.turns, Turn(says=_ONCE_MORE, plans=())))
+                await self._next_turn(stage)
+            while stage.beside is not None and len(stage.beside.turns) < len(case.beside):
+                await self._next_turn(stage.beside)
+        finally:
+            for one in (stage, *([stage.beside] if stage.beside is not None else [])):
+                if one.tools is not None:
+                    one.tools.release()
+                for client in one.clients:
+                    await client.close()
+        beside = stage.beside
+        seen = self._evidence(stage, case, runs_before)
+        return seen if beside is None else replace(seen, beside=self._evidence(beside, beside.case, None))
+
+    def _stage(self, case: AppCase, mark: str) -> Stage:
         client = self._client()
         conversation = self._provider.conversation(mark)
         tools = CaseTools(self._ledger) if self._ledger is not None else None
-        stage = Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client], tools=tools)
-        turns: list[TurnSeen] = []
-        try:
-            while len(turns) < len(case.turns) and not stage.blank:
-                turns = with_late_requests(turns, await self._turn(stage, len(turns)))
-            if len(turns) > 1 and not turns[-1].asked and turns[-2].asked:  # one lost turn, or every later one?
-                stage.case = replace(case, turns=(*case.turns, Turn(says=_ONCE_MORE, plans=())))
-                turns = with_late_requests(turns, await self._turn(stage, len(turns)))
-        finally:
-            if tools is not None:
-                tools.release()
-            for client in stage.clients:
-                await client.close()
+        return Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client], tools=tools)
+
+    async def _next_turn(self, stage: Stage) -> None:
+        stage.turns = with_late_requests(stage.turns, await self._turn(stage, len(stage.turns)))
+
+    def _evidence(self, stage: Stage, case: AppCase, runs_before: int | None) -> AppEvidence:
+        """Return what was seen of one chat."""
         return AppEvidence(
             case=case,
-            turns=tuple(turns),
+            turns=tuple(stage.turns),
             differences=tuple(dict.fromkeys(told for client in stage.clients for told in client.differences)),
             on_disconnect=self._config.on_disconnect,
             trims=self._config.trims,
@@ -116,7 +132,7 @@ class Player:
             known_result=self.known_result,
             outcome_unknown=self._config.outcome_unknown,
             runs_before=runs_before,
-            tool_runs=tools.seen() if tools is not None else None,
+            tool_runs=stage.tools.seen() if stage.tools is not None else None,
             streams=streams_of(reply for client in stage.clients for reply in client.replies),
         )
 
@@ -319,6 +335,11 @@ class Player:
                     await self._until(
                         lambda: any(exchange.knows(later) for exchange in stage.new()), _CATCH_UP * self._config.quiet
                     )
+                exchange.release()
+            case CutBy.OTHER_CHAT:
+                other = replace(stage.case, turns=stage.case.beside, beside=())
+                stage.beside = replace(self._stage(other, new_mark()), tools=None)
+                await self._next_turn(stage.beside)
                 exchange.release()
             case CutBy.WAIT:
                 await asyncio.sleep(self._config.stop_within)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.apps.cases.case import AppCase
 from tpharness.apps.client import Client, Reply
 from tpharness.apps.effects import CaseTools
-from tpharness.apps.evidence import ReplySeen
+from tpharness.apps.evidence import ReplySeen, TurnSeen
 from tpharness.apps.provider.conversation import Conversation
 from tpharness.apps.provider.exchange import Exchange
 from tpharness.apps.provider.server import Provider
@@ -25,7 +25,8 @@ class Stage:
     `late` is a second tab that still asks for approval of what was approved; `page` is what a page held that was
     loaded anew to approve. `second` is an answer that streams beside the first one; `resumed` what a reloaded page got
     of the answer that still streamed, and `left` the messages on the page before it. `blank` is whether a page that
-    keeps the history could not be loaded again: what it would post is not known.
+    keeps the history could not be loaded again: what it would post is not known. `beside` is another chat of the same
+    user, and `turns` are those that were played.
     """
 
     case: AppCase
@@ -43,6 +44,8 @@ class Stage:
     late: Client | None = None
     page: tuple[Mapping[str, Any], ...] | None = None
     blank: bool = False
+    beside: Stage | None = None
+    turns: list[TurnSeen] = field(default_factory=list)
 
     def begin(self, provider: Provider) -> None:
         """A turn begins."""

@@ -22,6 +22,7 @@ class CutBy(StrEnum):
     RELOAD = "the user reloads the page"
     SECOND_MESSAGE = "the user writes a second message"
     SECOND_TAB = "the user writes in a second tab"
+    OTHER_CHAT = "the user writes in another chat"
     MODEL = "the connection to the model fails"
     WAIT = "the model is slow"
 
@@ -109,7 +110,8 @@ class Turn:
 class AppCase:
     """A case: `id` as `theme/kebab-name`, a sentence for people, the turns, and what it needs.
 
-    In a `long` one an application may tell its model only the end of the chat.
+    In a `long` one an application may tell its model only the end of the chat. `beside` are turns of another chat of
+    the same user, which is opened at a cut by `OTHER_CHAT`: the first is played there, the others at the end.
     """
 
     id: str
@@ -118,3 +120,4 @@ class AppCase:
     needs: frozenset[Need] = frozenset()
     not_applicable: str = ""
     long: bool = False
+    beside: tuple[Turn, ...] = ()

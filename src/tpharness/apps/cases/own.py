@@ -40,6 +40,7 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
         *_two_calls(tool, call_id),
         *_stop_races(plans),
         *_second_messages(plans),
+        *_two_chats(plans),
         *long_cases(tool, call_id),
         *_approvals(plans, two_plans(tool, call_id)),
     )
@@ -235,6 +236,30 @@ def _second_messages(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
     for name, (title, by, needs) in places.items():
         first = Turn(says=ASK, plans=plans, cut=Cut(by=by, in_tool=True))
         yield AppCase(id=name, title=title, turns=(first, second, next_turn()) if plans[0].calls else (), needs=needs)
+
+
+def _two_chats(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
+    """Yield two chats of one user whose answers overlap: each keeps what was said in it, and nothing of the other."""
+    beside = (
+        Turn(says="Something else: do I need a coat?", plans=(Plan(items=(Text(pieces=("A warm ", "coat, yes.")),)),)),
+        Turn(says="Why is that?", plans=(Plan(items=(Text(pieces=("It will ", "be cold there.")),)),)),
+    )
+    text = Plan(items=(Text(pieces=INTRODUCTION + ANSWER),), hold_at=_HALF)
+    cut = Cut(by=CutBy.OTHER_CHAT)
+    yield AppCase(
+        id="two-chats/in-text",
+        title="The user writes in another chat while the model writes its text",
+        turns=(Turn(says=ASK, plans=(text,), cut=cut), next_turn()),
+        beside=beside,
+    )
+    first = Turn(says=ASK, plans=plans, cut=replace(cut, in_tool=True))
+    yield AppCase(
+        id="two-chats/while-tool-runs",
+        title="The user writes in another chat while a tool runs",
+        turns=(first, next_turn()) if plans[0].calls else (),
+        needs=_RUNNING,
+        beside=beside,
+    )
 
 
 def _approvals(plans: tuple[Plan, ...], two: tuple[Plan, ...]) -> Iterator[AppCase]:
