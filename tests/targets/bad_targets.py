@@ -524,12 +524,12 @@ BAD = (
     ),
     *(
         Bad(
-            f"a thread with {number} where an object belongs",
+            f"a thread with {name} where an object belongs",
             thread({"version": "VERSION", "thread_id": "ID", "turns": [{**TURN, "total_usage": number}]}),
             "failed",
             f"usage-malformed: total_usage is not an object .*value-not-interoperable: {number} is not a JSON number",
         )
-        for number in (math.nan, math.inf, -math.inf)
+        for name, number in (("nan", math.nan), ("inf", math.inf), ("minus inf", -math.inf))
     ),
     Bad("claims marks, sends none", breaking("marks"), "failed", "marks-not-kept: .*there are no marks at all"),
     Bad(
