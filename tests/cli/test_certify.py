@@ -125,7 +125,8 @@ def test_a_certificate_holds(call: Call, made: Path) -> None:
     clauses = (
         f"{len(wanted['passed'])} of {sum(len(wanted[key]) for key in ('passed', 'failed', 'not_judged'))} clauses"
     )
-    assert (done.code, verified) == (0, f"VERIFIED 2 of 11 profiles of 0.0.4 (set 2026-11), {clauses}")
+    signed = f"signed by the key in {made / 'public.pem'}"
+    assert (done.code, verified) == (0, f"VERIFIED 2 of 11 profiles of 0.0.4 (set 2026-11), {clauses}; {signed}")
     assert all(line.startswith("new since 0.0.4 (set 2026-11), and not part of it: ") for line in new)
     assert call("verify", str(made / "certificate.json")).out.startswith("signed, and not checked: --key")
 
@@ -275,6 +276,14 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda s: (s["predicate"]["playings"][0]["reports"].pop(), s["subject"].pop()),
         "missing report: 2 orders played, and a certificate takes 3",
     ),
+    "two digests of one report": (
+        lambda s: s["subject"].append({**s["subject"][0], "digest": {"sha256": "0" * 64}}),
+        "changed report: the certificate has two digests of report-1.json",
+    ),
+    "a profile that nobody knows": (
+        lambda s: s["predicate"]["played"].append("no-such"),
+        "another suite: it was played for the profile no-such, which this one does not have",
+    ),
     "a report that is not counted": (
         lambda s: s["predicate"]["playings"][0]["reports"].pop(),
         "missing report: the certificate is about",
@@ -347,6 +356,7 @@ def test_a_bad_or_missing_signature_is_refused(call: Call, copy: Path) -> None:
     assert (done.code, done.out.splitlines()[0]) == (1, "refused: bad signature: it is not signed")
     first, *_, last = call("verify", str(copy / "certificate.json")).out.splitlines()
     assert (first, last[:8]) == ("not signed", "VERIFIED")
+    assert last.endswith("; nobody signed it: address, revision, time and platform are whatever its writer says")
     changed = read(copy / "certificate.json") | {"signatures": signed["signatures"]}
     (copy / "certificate.json").write_text(json.dumps(changed), "utf-8")
     done = call("verify", str(copy / "certificate.json"), "--key", str(copy / "public.pem"))
@@ -371,6 +381,50 @@ def test_what_is_not_a_certificate_is_wrong_input(call: Call, copy: Path) -> Non
     assert "does not fit certificate.schema.json" in done.err
     forge(copy, lambda s: s.pop("subject"))
     assert call("verify", str(copy / "certificate.json")).code == 2
+
+
+ODD_SUBJECTS: list[Any] = [None, 7, "x", {}, [], [1], [None], [[]], [{}], [{"name": "a"}], [{"digest": {}}]]
+ODD_NAMES: list[Any] = [None, 7, "", "../x", "a/b", [], {}]
+ODD_DIGESTS: list[Any] = [None, [], {}, "x", {"sha512": "0"}, {"sha256": None}, {"sha256": "x"}]
+ODD_FIELDS: list[dict[str, Any]] = [
+    *({"name": name} for name in ODD_NAMES),
+    *({"digest": digest} for digest in ODD_DIGESTS),
+    {"more": 1},
+]
+
+
+@pytest.mark.parametrize(
+    ("subject", "fields"),
+    [*((odd, None) for odd in ODD_SUBJECTS), *((None, odd) for odd in ODD_FIELDS)],
+    ids=json.dumps,
+)
+def test_a_statement_with_odd_subjects_is_wrong_input(
+    call: Call, copy: Path, subject: Any, fields: dict[str, Any] | None
+) -> None:
+    """Exit code 2 and the place, whether it is signed or not; never a traceback."""
+    if fields is None:
+        forge(copy, lambda s: s.update(subject=subject), sign=True)
+    else:
+        forge(copy, lambda s: s["subject"][0].update(fields), sign=True)
+    done = call("verify", str(copy / "certificate.json"))
+    assert (done.code, "the statement does not fit certificate-statement.schema.json" in done.err) == (2, True)
+
+
+def test_what_two_readers_could_read_in_two_ways_is_refused(call: Call, copy: Path) -> None:
+    """A key that is there twice, in the statement, in the envelope and in a report."""
+    envelope = read(copy / "certificate.json")
+    payload = base64.b64decode(envelope["payload"])
+    twice = envelope | {"payload": base64.b64encode(payload.replace(b"{", b'{"_type":"x",', 1)).decode()}
+    (copy / "certificate.json").write_text(json.dumps(twice), "utf-8")
+    done = call("verify", str(copy / "certificate.json"))
+    assert (done.code, "not JSON that all read alike" in done.err) == (2, True)
+    (copy / "certificate.json").write_text('{"payload":"",' + json.dumps(envelope)[1:], "utf-8")
+    done = call("verify", str(copy / "certificate.json"))
+    assert (done.code, "has the key 'payload' twice" in done.err) == (2, True)
+    (copy / "certificate.json").write_text(json.dumps(envelope), "utf-8")
+    (copy / "report-1.json").write_bytes(b'{"format":"x",' + (copy / "report-1.json").read_bytes().lstrip(b"{ \n"))
+    done = call("verify", str(copy / "certificate.json"))
+    assert (done.code, "changed report: report-1.json is not JSON: an object has the key" in done.out) == (1, True)
 
 
 def test_playing_again_shows_another_target(call: Call, made: Path) -> None:

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from tpharness.certificate.claims import make_claims
 from tpharness.certificate.counts import count_reports, find_extents
 from tpharness.certificate.requirements import judge_requirements, load_requirements
 from tpharness.certificate.suite import describe_suite, sha256
 from tpharness.errors import InputError
+from tpharness.protocol.parse import parse_json
 from tpharness.run.applicable import describe_target
 from tpharness.run.tracing.record import find_secrets
 from tpharness.targets.contract import ClientTarget, ServerTarget
@@ -120,10 +119,11 @@ def summarise(
 
 def read_report(data: bytes, name: str) -> dict[str, Any]:
     """Return a report as JSON values. InputError if it is not one."""
-    try:
-        report = orjson.loads(data)
-    except ValueError as error:
-        raise InputError(f"{name} is not JSON: {error}", hint="it has to be the report of the certificate") from error
+    parsed = parse_json(data, file=name)
+    if parsed.findings:  # of two keys of one name two readers take different ones
+        said = parsed.findings[0].message
+        raise InputError(f"{name} is not JSON: {said}", hint="it has to be the report of the certificate")
+    report = parsed.value
     if not isinstance(report, dict):
         raise InputError(f"{name} is not a report", hint="it has to be the report of the certificate")
     return report

@@ -23,6 +23,8 @@ from tpharness.certificate.traces import find_trace_refusals
 from tpharness.errors import InputError
 from tpharness.findings import quote, shorten
 from tpharness.printable import counted
+from tpharness.profiles import load_profiles
+from tpharness.protocol.parse import parse_json
 from tpharness.resources import schema_path
 
 __all__ = ["claims_by_reports", "compare_replay", "find_refusals", "read_statement"]
@@ -42,19 +44,23 @@ _WORDS = {
 def read_statement(payload: bytes) -> dict[str, Any]:
     """Return the statement in an envelope. InputError for what is not the statement of a certificate."""
     hint = "name the certificate.json that `tpharness certify` has written"
-    try:
-        statement = orjson.loads(payload)
-    except ValueError as error:
-        raise InputError(f"the payload is not JSON: {error}", hint=hint) from error
+    parsed = parse_json(payload)
+    if parsed.findings:  # of two keys of one name two readers take different ones
+        raise InputError(f"the payload is not JSON that all read alike: {parsed.findings[0].line()}", hint=hint)
+    statement = parsed.value
     if not isinstance(statement, dict) or statement.get("_type") != STATEMENT_TYPE:
         raise InputError(f"the payload is not an in-toto statement ({STATEMENT_TYPE})", hint=hint)
     if statement.get("predicateType") != PREDICATE_TYPE:
         raise InputError(
             f"the statement is {quote(statement.get('predicateType'))}, and not {PREDICATE_TYPE}", hint=hint
         )
-    problem = _misfit("certificate", statement.get("predicate"))
-    if problem:
-        raise InputError(f"the predicate does not fit certificate.schema.json: {problem}", hint=hint)
+    for schema, part, value in (
+        ("certificate-statement", "statement", statement),
+        ("certificate", "predicate", statement.get("predicate")),
+    ):
+        problem = _misfit(schema, value)
+        if problem:
+            raise InputError(f"the {part} does not fit {schema}.schema.json: {problem}", hint=hint)
     return statement
 
 
@@ -63,6 +69,14 @@ def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | No
     predicate = statement["predicate"]
     other_suite = list(find_suite_differences(predicate["suite"], describe_suite()))
     yield from (f"another suite: {why}" for why in other_suite)
+    unknown = [name for name in predicate["played"] if name not in load_profiles()]
+    if unknown:
+        yield f"another suite: it was played for the profile {shorten(unknown[0])}, which this one does not have"
+        return
+    twice = [name for name, count in Counter(one["name"] for one in statement["subject"]).items() if count > 1]
+    if twice:
+        yield f"changed report: the certificate has two digests of {twice[0]}"
+        return
     digests = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
     wanted = [name for playing in predicate["playings"] for name in (*playing["reports"], *playing["traces"])]
     if sorted(digests) != sorted(set(wanted)) or len(wanted) != len(set(wanted)):

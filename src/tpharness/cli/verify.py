@@ -26,6 +26,7 @@ from tpharness.cli.files import read_bytes, read_json
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import InputError, UsageError
 from tpharness.printable import counted, say
+from tpharness.protocol.parse import parse_json, unreadable
 from tpharness.report.json import as_json
 
 __all__ = ["verify"]
@@ -54,7 +55,7 @@ def verify(
             f"{certificate} is a folder", hint=f"tpharness verify {shlex.quote(str(certificate / 'certificate.json'))}"
         )
     public = None if key is None else load_public_key(read_bytes(key), key)
-    envelope = read_json(str(certificate))
+    envelope = _read_envelope(certificate)
     statement = read_statement(open_envelope(envelope))
     predicate = statement["predicate"]
     refusals = []
@@ -76,8 +77,26 @@ def verify(
             say(line)
     for line in new_since(predicate["requirements"]):
         say(line)
-    say(f"REFUSED for {counted(len(refusals), 'reason')}" if refusals else f"VERIFIED {verdict_line(predicate)}")
+    signer = _signer(envelope, key)
+    verdict = f"VERIFIED {verdict_line(predicate)}; {signer}"
+    say(f"REFUSED for {counted(len(refusals), 'reason')}" if refusals else verdict)
     raise Exit(1 if refusals else 0)
+
+
+def _read_envelope(certificate: Path) -> Any:
+    """Return the JSON value in a file. InputError if two readers could read it in two ways."""
+    parsed = parse_json(read_bytes(str(certificate)), file=str(certificate))
+    if parsed.findings:
+        raise unreadable(parsed)
+    return parsed.value
+
+
+def _signer(envelope: Mapping[str, Any], key: str | None) -> str:
+    """Return who vouches for a certificate: reports hold what was counted, and nothing but a signature the rest."""
+    if key is not None:
+        return f"signed by the key in {key}"
+    why = "the signature was not checked" if envelope["signatures"] else "nobody signed it"
+    return f"{why}: address, revision, time and platform are whatever its writer says"
 
 
 def _read_beside(certificate: Path, name: str) -> bytes | None:
