@@ -294,3 +294,11 @@ def test_an_error_of_a_target_in_python_is_that_of_its_code(
     assert called.code == code
     assert f"{RAISES} raised KeyError: 'delta', in test_wrong_use.py:" in called.out + called.err
     assert "tpharness itself failed" not in called.out
+
+
+@pytest.mark.parametrize("store", ["", ".", ":memory:"])
+def test_a_store_that_is_not_a_file_is_refused(call: Any, store: str) -> None:
+    """It would keep nothing, or fail when the first thread is stored."""
+    done = call("serve", "--store", store)
+    assert (done.code, done.out) == (2, "")
+    assert "--store" in done.err

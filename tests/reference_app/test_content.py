@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +138,35 @@ def test_a_content_is_written_once_and_whole(tmp_path: Path) -> None:
     (tmp_path / "c" / digest).write_bytes(b"dat")
     with pytest.raises(DamagedContentError):
         store.get(digest)
+
+
+def test_damaged_content_that_is_put_again_is_written_again(tmp_path: Path) -> None:
+    """Else the result would be acknowledged, and stay lost."""
+    store = ContentStore(tmp_path / "c", "x")
+    digest = store.put(b"data")
+    (tmp_path / "c" / digest).write_bytes(b"dat")
+    assert store.put(b"data") == digest
+    assert store.get(digest) == b"data"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder cannot be synced there")
+@pytest.mark.parametrize("sync", [True, False])
+def test_a_content_and_the_names_of_it_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool) -> None:
+    """A file that is synced is lost all the same if the folder is not, and the folder if its parent is not."""
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    digest = ContentStore(tmp_path / "c", "x", sync=sync).put(b"data")
+    places = (tmp_path / "c" / digest, tmp_path / "c", tmp_path)
+    assert synced == ([place.stat().st_ino for place in places] if sync else [])
+
+
+@pytest.mark.asyncio
+async def test_a_store_that_is_opened_by_a_link_has_its_contents(serve: Serve, tmp_path: Path) -> None:
+    """The contents stand beside the file, and not beside the link."""
+    async with serve(Settings(store=tmp_path / "s.db")) as peer:
+        await peer.play("t", run_body(returning(LARGE)))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "link.db").symlink_to(tmp_path / "s.db")
+    place, settings = f"/content/{hashlib.sha256(TEXT).hexdigest()}", Settings(store=tmp_path / "other" / "link.db")
+    async with asyncio.timeout(15), serve(settings) as peer, peer.get(place) as answer:
+        assert await answer.read() == TEXT

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from tpharness.cli.options import Option
+from tpharness.errors import UsageError
 from tpharness.extras import needs_extra
 from tpharness.printable import say
 
@@ -53,6 +54,10 @@ def serve(
 
     It serves the control contract until SIGINT, SIGTERM or SIGHUP.
     """
+    if store is not None and str(store) == ":memory:":
+        raise UsageError("--store :memory: would not keep anything", hint="leave --store away, or name a file")
+    if store is not None and store.is_dir():  # an empty name is the current folder
+        raise UsageError(f"--store takes a file, and {store} is a folder", hint=f"such as {store / 'threads.db'}")
     with needs_extra("serve", "`tpharness serve`"):
         from tpharness.reference_app import Settings, run_server  # noqa: PLC0415  # loads the web server
 

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from importlib.metadata import version as package_version
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,14 @@ def _open_store(settings: Settings) -> Store:
     return MemoryStore() if settings.store is None else SqliteStore(settings.store, sync=settings.sync)
 
 
+def _content_folder(store: Path | None) -> Path | None:
+    """Return the folder beside the file of a store itself, by whatever link it was named."""
+    if store is None:
+        return None
+    file = store.resolve()
+    return file.with_name(file.name + ".content")
+
+
 class ReferenceApp:
     """The application. Its threads and connections are made when it starts and ended by `stop` or at shutdown.
 
@@ -79,8 +88,7 @@ class ReferenceApp:
         self._open_store = open_store
         self._threads: Threads | None = None
         self._contents = ContentStore(
-            None if settings.store is None else settings.store.with_name(settings.store.name + ".content"),
-            settings.content_url.rstrip("/"),
+            _content_folder(settings.store), settings.content_url.rstrip("/"), sync=settings.sync
         )
         self._receiver: Receiver | None = None
         thread = "/threads/{thread_id}"

@@ -61,31 +61,56 @@ def reference(data: bytes, media_type: str, base: str) -> dict[str, Any]:
     return {"uri": f"{base}/{digest}", "size_bytes": len(data), "hash": f"sha256:{digest}", "media_type": media_type}
 
 
-class ContentStore:
-    """Bytes by their SHA-256: files in a folder, or a dictionary without a folder. Its methods block."""
+def _sync_folder(folder: Path) -> None:
+    """Have the disk keep the names in a folder, which no `fsync` of a file does; Windows has nothing to ask for it."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
-    def __init__(self, folder: Path | None, base: str) -> None:
+
+class ContentStore:
+    """Bytes by their SHA-256: files in a folder, or a dictionary without a folder. Its methods block.
+
+    With `sync`, what was put outlives a loss of power: the file, its name in the folder, and the folder's own name.
+    """
+
+    def __init__(self, folder: Path | None, base: str, *, sync: bool = True) -> None:
         self.base = base
+        self._sync = sync
         self._folder = folder
         self._held: dict[str, bytes] = {}
 
     def put(self, data: bytes) -> str:
-        """Store bytes and return their hash in hex. Existing bytes are not written again. OSError."""
+        """Store bytes and return their hash in hex. Existing bytes are written again if they are damaged. OSError."""
         digest = hashlib.sha256(data).hexdigest()
         if self._folder is None:
             self._held[digest] = data
             return digest
         target = self._folder / digest
-        if target.exists():
+        if self._holds(digest):
             return digest
         self._folder.mkdir(parents=True, exist_ok=True)
         draft = self._folder / f"{digest}.{os.getpid()}.draft"
         with draft.open("wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if self._sync:
+                os.fsync(file.fileno())
         draft.replace(target)  # readers see the whole file or nothing
+        if self._sync:
+            _sync_folder(self._folder)
+            _sync_folder(self._folder.parent)
         return digest
+
+    def _holds(self, digest: str) -> bool:
+        try:
+            return self.get(digest) is not None
+        except (DamagedContentError, OSError):
+            return False
 
     def get(self, digest: str) -> bytes | None:
         """Return the bytes with this hash, None if they do not exist. DamagedContentError if they have another hash."""
