@@ -32,6 +32,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -260,6 +261,7 @@ type givenTurn struct {
 type thread struct {
 	turns   []any // user turns as they came, and agentTurns
 	asked   []prompt
+	count   int // of its calls
 	updated string
 	pending map[string]*call // calls of finished runs that wait for their returns (R30)
 }
@@ -567,11 +569,12 @@ func (r *run) handOff(text raw) {
 	r.finishResponse()
 	r.sendInputs()
 	r.finishStep()
-	if len(r.facts) > 0 { // nothing was said in another's name
+	if slices.ContainsFunc(r.facts, func(f *fact) bool { return f.kind != responseFact || len(f.response.parts) > 0 }) {
 		r.complete()
+		r.usage = map[string]int64{}
 	}
 	r.agent, r.started, r.facts, r.response = event.AgentID, r.now, nil, nil
-	r.usage, r.model, r.provider = map[string]int64{}, "", ""
+	r.model, r.provider = "", ""
 	r.failed, r.broken = false, nil
 	r.carry(object{"agent_id": r.agent, "started_at": r.started})
 }
@@ -723,7 +726,7 @@ type call struct {
 	provider   Text
 	ofProvider bool // the provider runs the tool (R42)
 	response   *response
-	position   int // among the calls of its response
+	position   int // among the calls of the thread
 	sent       bool
 	answered   bool
 }
@@ -835,7 +838,8 @@ func (r *run) endResponse(text raw) {
 	r.model = firstOf(event.ModelName, r.model) // they stand until others are named (R39)
 	r.provider = firstOf(event.ProviderName, r.provider)
 	res.model, res.provider = r.model, r.provider
-	res.id, res.reason = event.ResponseID, finishReason(event.FinishReason)
+	res.id = firstOf(event.ResponseID, res.id)
+	res.reason = string(firstOf(Text(finishReason(event.FinishReason)), Text(res.reason)))
 	facts := known(object{
 		"model_name": res.model, "provider_name": res.provider, "provider_response_id": res.id, "finish_reason": Text(res.reason),
 	})
@@ -945,8 +949,9 @@ func (r *run) startCall(p *streamed, event partEvent) {
 	given := event.given
 	c := &call{
 		id: *given.ToolCallID, name: *given.ToolName, provider: given.ProviderName, ofProvider: given.Kind == "builtin-tool-call",
-		response: r.response, position: len(r.response.calls),
+		response: r.response, position: r.thread.count,
 	}
+	r.thread.count++
 	p.call, p.ended = c, true
 	r.response.calls = append(r.response.calls, c)
 	r.calls[c.id] = c
@@ -957,6 +962,7 @@ func (r *run) startCall(p *streamed, event partEvent) {
 // addArgs adds a piece of arguments: text to text, and the fields of an object to those that are there.
 func (r *run) addArgs(c *call, piece givenArgs) {
 	switch {
+	case c.sent: // the client has them
 	case piece.text != nil:
 		c.text = c.text.plus(*piece.text)
 		if *piece.text != "" {
@@ -1073,6 +1079,11 @@ func (f file) usualName() Text {
 
 // stored returns the content as a thread has it.
 func (f file) stored() map[string]raw {
+	for name := range f.fields {
+		if !slices.Contains([]string{"kind", "data", "url", "media_type", "identifier"}, name) { // the stream has no place
+			delete(f.fields, name)
+		}
+	}
 	if f.Identifier == "" {
 		f.fields["identifier"], _ = f.usualName().MarshalJSON()
 	}
@@ -1157,8 +1168,6 @@ func (r *run) progress(text raw) {
 	if c == nil || c.answered {
 		return
 	}
-	r.finishResponseOf(c)
-	r.sendInput(c)
 	r.send(object{"type": "tool-output-available", "toolCallId": c.id, "output": event.Content, "preliminary": true})
 }
 
@@ -1181,11 +1190,17 @@ func (r *run) endTool(text raw) {
 	result := event.Part
 	result.Outcome = result.outcome()
 	c := r.calls[result.ToolCallID]
-	if c == nil || c.answered || c.ofProvider || result.Outcome == "interrupted" {
+	if c == nil || c.answered || c.ofProvider {
 		return
 	}
 	r.finishResponseOf(c)
 	r.sendInput(c)
+	if result.Outcome == "interrupted" {
+		return
+	}
+	if result.Outcome == "denied" && isNull(result.Content) {
+		result.Content, _ = Text(denied).MarshalJSON()
+	}
 	c.answered = true
 	returned, events := result.asReturn(c)
 	fact := known(object{"part_kind": Text(returned.Kind), "status": Text(returned.Status)})
@@ -1242,7 +1257,11 @@ func (t toolResult) asReturn(c *call) (part, []dataEntry) {
 	if word, ok := map[string]string{"success": "success", "retried": "validation_error"}[t.Outcome]; ok {
 		kept.Status = word
 	}
-	if t.ContentRef != nil { // R6: one of the two
+	if t.ContentRef != nil { // R6: one of the two, with the name of the hash's algorithm
+		var hash string
+		if json.Unmarshal((*t.ContentRef)["hash"], &hash) == nil && bareHash.MatchString(hash) {
+			(*t.ContentRef)["hash"], _ = Text("sha256:" + strings.ToLower(hash)).MarshalJSON()
+		}
 		kept.Content, kept.ContentRef = nil, t.ContentRef
 	}
 	var entries []raw
@@ -1259,6 +1278,8 @@ func (t toolResult) asReturn(c *call) (part, []dataEntry) {
 	}
 	return kept, events
 }
+
+var bareHash = regexp.MustCompile("^[0-9a-fA-F]{64}$")
 
 const denied = "The tool call was denied."
 
@@ -1291,7 +1312,8 @@ func (r *run) sendOutput(c *call, result toolResult) {
 func (r *run) record(c *call, returned part) {
 	request := &fact{kind: returnsFact, response: c.response}
 	for i := len(r.facts) - 1; i >= 0; i-- {
-		if f := r.facts[i]; f.kind == returnsFact && f.response == c.response {
+		ofOne := func(f *fact) bool { return f.response == c.response || !r.holds(f.response) && !r.holds(c.response) } // R61
+		if f := r.facts[i]; f.kind == returnsFact && ofOne(f) {
 			request = f
 			r.facts = slices.Delete(r.facts, i, i+1)
 			break
@@ -1333,14 +1355,16 @@ const (
 type prompt struct {
 	Kind    string `json:"part_kind"`
 	Content raw
-	whole   raw
 }
 
-// UnmarshalJSON keeps the part as it is.
+// UnmarshalJSON makes a list of one text that text: the stream cannot tell them apart (R9, R44).
 func (p *prompt) UnmarshalJSON(value []byte) error {
 	type plain prompt
 	err := json.Unmarshal(value, (*plain)(p))
-	p.whole = slices.Clone(value)
+	var items []raw
+	if json.Unmarshal(p.Content, &items) == nil && len(items) == 1 && items[0][0] == '"' {
+		p.Content = items[0]
+	}
 	return err
 }
 
@@ -1348,8 +1372,9 @@ func (p *prompt) UnmarshalJSON(value []byte) error {
 // list says nothing (R52).
 func (r *run) request(text raw) {
 	var event struct {
-		ModelName    Text `json:"model_name"`
-		ProviderName Text `json:"provider_name"`
+		Kind         string `json:"event_kind"`
+		ModelName    Text   `json:"model_name"`
+		ProviderName Text   `json:"provider_name"`
 		Parts        []prompt
 		Messages     []struct{ Parts []prompt }
 	}
@@ -1358,35 +1383,37 @@ func (r *run) request(text raw) {
 	}
 	r.model = firstOf(event.ModelName, r.model)
 	r.provider = firstOf(event.ProviderName, r.provider)
+	if event.Kind == "model_request" { // R40: the model is asked again, so its response is over
+		r.finishResponse()
+		r.sendInputs()
+		r.finishStep()
+	}
 	r.ask(event.Parts)
 	for _, queued := range event.Messages {
 		r.ask(queued.Parts)
 	}
 }
 
+// Each prompt is a request of its own, as a steering message holds one (R44).
 func (r *run) ask(parts []prompt) {
 	first := !r.spoken()
-	var said []any
-	chunk := []object{}
 	for _, p := range parts {
-		if p.Kind != "user-prompt" || first && r.repeats(p) {
+		items := p.items()
+		if p.Kind != "user-prompt" || len(items) == 0 {
 			continue
 		}
-		if items := p.items(); len(items) > 0 {
-			said = append(said, p.whole)
-			chunk = append(chunk, items...)
+		r.finishResponse()
+		r.sendInputs()
+		r.finishStep()
+		if first && r.repeats(p) {
+			continue
 		}
+		r.carry(object{})
+		r.send(object{"type": "steering-message", "id": r.name("steering"), "parts": items})
+		said := []any{object{"part_kind": p.Kind, "content": p.Content}}
+		asked := message{Type: "request", Timestamp: r.now, AgentID: r.agent, Parts: said}
+		r.facts = append(r.facts, &fact{at: r.now, kind: promptFact, message: asked})
 	}
-	if said == nil {
-		return
-	}
-	r.finishResponse()
-	r.sendInputs()
-	r.finishStep()
-	r.carry(object{})
-	r.send(object{"type": "steering-message", "id": r.name("steering"), "parts": chunk})
-	asked := message{Type: "request", Timestamp: r.now, AgentID: r.agent, Parts: said}
-	r.facts = append(r.facts, &fact{at: r.now, kind: promptFact, message: asked})
 }
 
 // spoken says whether the turn has a message already: an event is none, and neither is a response without a whole part.
@@ -1451,7 +1478,10 @@ func (r *run) customEvent(text raw) {
 	for _, name := range []string{"event_kind", "name", "event_name", "tool_name", "tool_call_id", "at", "_t_ms"} {
 		delete(fields, name)
 	}
-	data := raw(bytes.TrimSpace(encode(fields)))
+	data := raw("null")
+	if len(fields) > 0 {
+		data = bytes.TrimSpace(encode(fields))
+	}
 	if len(fields) == 1 {
 		for _, name := range []string{"data", "payload"} {
 			if value, ok := fields[name]; ok {
@@ -1467,7 +1497,9 @@ func (r *run) customEvent(text raw) {
 // happened records an event and tells the client. A transient one is told and not kept, unless it is normative.
 func (r *run) happened(name string, data raw, event systemEvent) {
 	if name == "source.url" || name == "source.document" {
-		r.source(name, data, event)
+		if !event.Transient { // which its chunk cannot say
+			r.source(name, data, event)
+		}
 		return
 	}
 	for current, old := range oldNames {

@@ -91,6 +91,11 @@ function tokens(usage) {
   return used.length ? Object.fromEntries(used.map(([name, count]) => [COUNTS[name] ?? name, count])) : null;
 }
 
+const DENIAL = "The tool call was denied.";
+
+/** A list of one text is that text: the stream cannot tell them apart (R9, R44). */
+const plain = (content) => (Array.isArray(content) && content.length === 1 && isText(content[0]) ? content[0] : content);
+
 const TIME = /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)$/;
 
 /** Whether a text is a time: the 30th of February is none. */
@@ -242,6 +247,7 @@ class Thread {
     item.at = at; // R25: the time of its last return
     item.order = ++this.order;
     const { part_kind = "tool-return", ...rest } = doc;
+    if (isObject(rest.content_ref)) rest.content_ref = withHashName(rest.content_ref);
     const { tool_name, tool_call_id } = call.part.doc;
     item.answers.push([call.part, { part_kind, tool_name, tool_call_id, ...rest }]);
     item.answers.sort(([one], [other]) => one.order - other.order); // R11: in order of the calls
@@ -256,12 +262,11 @@ class Thread {
   addRequest(parts, at) {
     const isMessage = (item) => item.is !== "event" && (item.is !== "response" || item.parts.some((part) => part.done));
     const before = this.turn.items.some(isMessage) ? null : this.turns.findLast((turn) => turn.turn_type === "user");
-    const said = new Set((before?.parts ?? []).map((part) => compact(part.content)));
+    const said = new Set((before?.parts ?? []).map((part) => compact(plain(part.content))));
     said.add("[]"); // R52: a prompt without any content says nothing
-    const kept = parts
-      .filter((part) => part.part_kind === "user-prompt" && !said.has(compact(part.content)))
-      .map((part) => ({ part_kind: "user-prompt", content: part.content }));
-    return kept.length ? this.add({ is: "request", at, parts: kept }) : null;
+    const asked = parts.filter((part) => part.part_kind === "user-prompt").map((part) => plain(part.content));
+    const kept = asked.filter((content) => !said.has(compact(content)));
+    return kept.map((content) => this.add({ is: "request", at, parts: [{ part_kind: "user-prompt", content }] })); // R44
   }
 
   addEvent(name, data, at, more = {}) {
@@ -514,10 +519,10 @@ class Run {
   *ask(parts) {
     const prompts = parts.filter((part) => part.part_kind === "user-prompt" && compact(part.content) !== "[]"); // R52
     if (prompts.length) yield* this.endStep();
-    const request = this.thread.addRequest(prompts, this.at);
-    if (!request) return;
-    yield* this.carry();
-    yield steering(request.parts, this.blockId("steering"));
+    for (const request of this.thread.addRequest(prompts, this.at)) {
+      yield* this.carry();
+      yield steering(request.parts[0].content, this.blockId("steering"));
+    }
   }
 
   *beginResponse() {
@@ -534,7 +539,7 @@ class Run {
     const kind = doc.part_kind;
     const known = kind.endsWith("tool-call") && this.thread.calls.get(doc.tool_call_id);
     if (known && !known.answered) return; // R36: an id can name another call once it has its return
-    if (isFile(doc)) doc.content = { ...doc.content, identifier: nameOf(doc.content) };
+    if (isFile(doc)) doc.content = { ...pick(doc.content, ...FILE_FIELDS), identifier: nameOf(doc.content) };
     if (!this.thread.response || this.blocks.has(index)) yield* this.beginResponse(); // again: another model call
     if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
     else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
@@ -636,7 +641,7 @@ class Run {
     } else if (this.step) {
       Object.assign(this.step.facts, facts); // R40: one of its tools has ended it, and not all of them have returned
       yield* this.carry(facts);
-    } else if (facts.usage) {
+    } else if (Object.keys(facts).length) {
       yield { type: "start-step" }; // a response without a part is not a message, and was paid for
       yield* this.carry(facts);
       yield { type: "finish-step" };
@@ -674,7 +679,7 @@ class Run {
   *on_response_reset() {
     if (!this.thread.response) return;
     this.thread.dropResponse();
-    this.blocks = new Map();
+    Object.assign(this, { blocks: new Map(), last: null });
     this.step = null;
     yield { type: "reset-step" };
   }
@@ -706,11 +711,12 @@ class Run {
     yield* this.sendInput(call);
     if (outcome === "interrupted") return; // R41
     const status = STATUS[outcome] ?? "error";
-    const doc = part.part_kind === "retry-prompt" ? { part_kind: "retry-prompt" } : { status };
-    if ("content_ref" in part) doc.content_ref = withHashName(part.content_ref);
-    else doc.content = part.content ?? null;
+    const retry = part.part_kind === "retry-prompt"; // which has its content and no more
+    const doc = retry ? { part_kind: "retry-prompt" } : { status };
+    if ("content_ref" in part && !retry) doc.content_ref = part.content_ref;
+    else doc.content = part.content ?? (outcome === "denied" ? DENIAL : null);
     const sent = (Array.isArray(part.metadata) ? part.metadata : []).filter(isDataChunk);
-    if (part.metadata != null && !sent.length) doc.metadata = part.metadata;
+    if (part.metadata != null && !sent.length && !retry) doc.metadata = part.metadata;
     yield* this.tellReturn(call.part.doc, doc, outcome === "denied");
     this.thread.answer(call, doc, this.at);
     for (const { type, data } of sent) {
@@ -760,6 +766,7 @@ class Run {
     const more = pick(event, "source_agent", "target_agents");
     const kept = !event.transient || name.startsWith("data-tp-");
     if (kept) this.thread.addEvent(name, data, this.at, more);
+    if (source && !kept) return; // its chunk cannot say that it is transient
     yield* this.carry(kept ? more : {}); // else the next event would have them
     if (source) {
       yield { type: source, ...renamed(isObject(data) ? data : {}, WIRE_NAMES) };
@@ -820,6 +827,7 @@ class Run {
 const argsOf = (part) => part.args ?? parsed(part.text);
 const hasArgs = (part) => part.args != null || part.text !== "";
 
+const FILE_FIELDS = ["kind", "data", "url", "media_type", "identifier"]; // what the stream has a place for
 const isFile = (doc) => ["file", "custom:reasoning-file"].includes(doc.part_kind) && isObject(doc.content);
 
 const STORED = table({
@@ -885,8 +893,8 @@ function* wholePart(doc) {
   }
 }
 
-function steering(parts, id) {
-  const items = parts.flatMap(({ content }) => (typeof content === "string" ? [content] : content));
+function steering(content, id) {
+  const items = typeof content === "string" ? [content] : content;
   const said = items.map((item) => {
     if (typeof item === "string") return { type: "text", text: item };
     return { type: "file", ...fileFields(item) };
@@ -1045,7 +1053,7 @@ class Client {
   begin(agentId, at) {
     Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false });
     this.sse = new SseReader();
-    this.facts = {}; // what carriers have told
+    Object.assign(this, { facts: {}, last: null }); // what carriers have told, the latest response of the step
     this.stated = null; // the latest time that an event has stated itself
     this.blocks = new Map();
   }
@@ -1117,6 +1125,7 @@ class Client {
         this.thread.complete(told.started_at ?? told.timestamp ?? this.at);
         this.thread.begin(agent, told.timestamp ?? this.at);
         this.facts = pick(this.facts, "timestamp");
+        this.last = null;
       }
       this.thread.turn.agentId = agent;
     }
@@ -1124,6 +1133,13 @@ class Client {
     // the end of a response may name the model that answered
     if (this.started && this.thread.response) Object.assign(this.thread.response.facts, pick(told, "model_name", "provider_name"));
     Object.assign(this.facts, told);
+    if (this.started && !this.thread.response && this.waitingResponse) this.useUp();
+  }
+
+  /** The response that streams, or the one before it while one of its tools still runs (R40). */
+  get waitingResponse() {
+    if (this.thread.response || !this.last) return this.thread.response;
+    return this.thread.allAnswered(this.last) ? null : this.last;
   }
 
   /** What carriers told of the response that ends, or of the run, is its; usage counts without a response too. */
@@ -1133,7 +1149,8 @@ class Client {
     for (const name of names) delete this.facts[name];
     this.thread.addUsage(facts.usage);
     const told = Object.keys(facts).length > 0;
-    if (told && this.thread.response) Object.assign(this.thread.response.facts, pick(this.facts, "model_name", "provider_name"), facts);
+    const response = this.waitingResponse;
+    if (told && response) Object.assign(response.facts, pick(this.facts, "model_name", "provider_name"), facts);
     if (told && this.thread.turn.end == null) this.thread.turn.last = facts.finish_reason ?? null;
   }
 
@@ -1144,6 +1161,7 @@ class Client {
     this.responded = true;
     this.enter();
     if (!this.thread.response) this.thread.beginResponse(this.at, pick(this.facts, "model_name", "provider_name"));
+    this.last = this.thread.response;
   }
 
   finishResponse() {
@@ -1159,12 +1177,12 @@ class Client {
   on_start_step() {
     this.enter();
     this.finishResponse();
-    Object.assign(this, { inStep: true, responded: false });
+    Object.assign(this, { inStep: true, responded: false, last: null });
   }
 
   on_finish_step() {
     this.finishResponse();
-    this.inStep = false;
+    Object.assign(this, { inStep: false, last: null });
   }
 
   on_reset_step() {
@@ -1254,7 +1272,7 @@ class Client {
   }
 
   on_tool_output_denied(chunk) {
-    const content = this.thread.calls.get(chunk.toolCallId)?.denial ?? "The tool call was denied.";
+    const content = this.thread.calls.get(chunk.toolCallId)?.denial ?? DENIAL;
     this.output(chunk, { status: "error", content });
   }
 
@@ -1310,11 +1328,10 @@ class Client {
     const isSaid = { text: ({ text }) => isText(text), file: ({ url }) => isText(url) && url !== "" };
     const items = chunk.parts.filter((part) => isObject(part) && table(isSaid)[part.type]?.(part));
     const said = items.map((part) => (part.type === "text" ? part.text : contentOf(part)));
-    const content = said.length === 1 && isText(said[0]) ? said[0] : said;
     if (!said.length) return; // R52
     this.enter();
     this.finishResponse();
-    this.thread.addRequest([{ part_kind: "user-prompt", content }], this.at);
+    this.thread.addRequest([{ part_kind: "user-prompt", content: said }], this.at);
   }
 
   event(name, data) {

@@ -98,7 +98,12 @@ class Request:
 
     at: str
     order: int
-    parts: list[Json]
+    content: Any
+
+    @property
+    def part(self) -> Json:
+        """The prompt as the thread has it."""
+        return {"part_kind": "user-prompt", "content": self.content}
 
 
 @dataclass
@@ -208,6 +213,8 @@ class Thread:
         if call.answered:
             return False
         call.answered = True
+        if isinstance(doc.get("content_ref"), dict):
+            doc["content_ref"] = with_hash_name(doc["content_ref"])
         mine = {i.order for i in self.turn.items if isinstance(i, Response)}
         for item in self.turn.items:
             if isinstance(item, Returns) and (
@@ -227,20 +234,19 @@ class Thread:
         answered = {id(call) for i in self.turn.items if isinstance(i, Returns) for call, _ in i.answers}
         return all(id(call) in answered for call in response.calls())
 
-    def add_request(self, parts: list[Json], at: str) -> bool:
+    def add_request(self, parts: list[Json], at: str) -> list[Request]:
         """R8, R9: system prompts are never stored, and what the user turn holds is not stored again."""
         items = self.turn.items  # a response of which nothing is complete is no message
         first = all(
             isinstance(i, Event) or (isinstance(i, Response) and not any(p.done for p in i.parts)) for i in items
         )
         before = next((turn for turn in reversed(self.turns) if isinstance(turn, dict)), None) if first else None
-        said = [p.get("content") for p in before["parts"]] if before is not None else []
+        said = [plain(p.get("content")) for p in before["parts"]] if before is not None else []
         said.append([])  # R52: a prompt without any content says nothing
-        parts = [p for p in parts if p["part_kind"] == "user-prompt" and p.get("content") not in said]
-        if parts:
-            kept = [{"part_kind": "user-prompt", "content": p["content"]} for p in parts]
-            self.turn.items.append(Request(at, self.next_order(), kept))
-        return bool(parts)
+        asked = [plain(p["content"]) for p in parts if p["part_kind"] == "user-prompt"]
+        new = [Request(at, self.next_order(), content) for content in asked if content not in said]  # one each (R44)
+        self.turn.items += new
+        return new
 
     def add_event(self, name: str, data: Any, at: str, more: Json | None = None) -> None:
         owner = None
@@ -285,7 +291,7 @@ class Thread:
         """The stream says `finish`, or the run its result; the last response has finished before."""
         if reason == "error" and self.turn.error is not None:
             self.interrupt("error", at)
-        elif "content_filter" in (finish_word(reason), self.turn.last):
+        elif "content_filter" in (finish_word(reason), finish_word(self.turn.last)):
             self.interrupt("safety_halt", at)
         elif reason == "interrupted":  # R44
             self.interrupt("user_cancelled", at)
@@ -358,7 +364,12 @@ class Thread:
                     parts = [{**p, "content": p["content_ref"]} if "content_ref" in p else p for p in parts]
                 return {"message_type": "request", "timestamp": item.at, "agent_id": turn.agent_id, "parts": parts}
             case Request():
-                return {"message_type": "request", "timestamp": item.at, "agent_id": turn.agent_id, "parts": item.parts}
+                return {
+                    "message_type": "request",
+                    "timestamp": item.at,
+                    "agent_id": turn.agent_id,
+                    "parts": [item.part],
+                }
             case Event():
                 if item.response is not None and item.response.order not in kept:
                     return None
@@ -432,9 +443,14 @@ NO_TOKENS = ("requests", "tool_calls")
 def tokens(usage: object) -> Json:
     """Return the `usage` that a response has, if it has used any token: noughts say nothing (R17)."""
     counts = usage if isinstance(usage, dict) else {}
-    counts = {name: count for name, count in counts.items() if type(count) is int and name not in NO_TOKENS}
-    used = {TOKENS.get(name, name): count for name, count in counts.items() if count > 0}
+    whole = {n: c for n, c in counts.items() if type(c) is int or (type(c) is float and c.is_integer())}  # 3.0 is 3
+    used = {TOKENS.get(name, name): int(c) for name, c in whole.items() if c > 0 and name not in NO_TOKENS}
     return {"usage": used} if used else {}
+
+
+def plain(content: Any) -> Any:
+    """A list of one text is that text: the stream cannot tell them apart (R9, R44)."""
+    return content[0] if isinstance(content, list) and len(content) == 1 and isinstance(content[0], str) else content
 
 
 def pick(source: Json, *names: str) -> Json:
@@ -482,7 +498,9 @@ def compact(value: Any) -> str:
 # ================================================================================================ 2. Server
 
 STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}  # R22
+DENIAL = "The tool call was denied."
 OUTCOMES = {"success": "success", "validation_error": "retried"}  # R62: of a status that stands alone
+FILE_FIELDS = ("kind", "data", "url", "media_type", "identifier")  # what the stream has a place for
 FAMILIES = ("image", "audio", "video")
 WIRE_FINISH = {
     "stop": "stop",
@@ -562,10 +580,9 @@ class Run:
 
     def ask(self, parts: list[Json]) -> Iterator[Json]:
         """A request of the run: the client hears of a prompt that is not the user turn's."""
-        if self.thread.add_request(parts, self.at):
+        for said in self.thread.add_request(parts, self.at):
             yield from self.carry()
-            said = self.turn.items[-1]
-            yield steering(said.parts if isinstance(said, Request) else [], self.block_id("steering"))
+            yield steering(said.content, self.block_id("steering"))
 
     def begin_response(self) -> Iterator[Json]:
         yield from self.end_step()
@@ -576,11 +593,14 @@ class Run:
 
     def on_part_start(self, event: Json) -> Iterator[Json]:
         index, doc = event["index"], {k: v for k, v in event["part"].items() if v is not None}
+        known = self.thread.calls.get(doc["tool_call_id"]) if doc["part_kind"].endswith("tool-call") else None
+        if known is not None and not known.answered:
+            return  # R36: an id can name another call once it has its return
         if self.thread.response is None or index in self.blocks:  # an index that begins again: another model call
             yield from self.begin_response()
         kind = doc["part_kind"]
-        if kind == "file":
-            held = doc["content"]
+        if kind in ("file", "custom:reasoning-file"):
+            held = pick(doc["content"], *FILE_FIELDS)
             doc["content"] = {"identifier": name_of(held["data"]) if held.get("data") else held.get("url"), **held}
         if kind in ("text", "thinking"):
             yield from self.start_text(index, doc)
@@ -616,9 +636,6 @@ class Run:
         yield from self.delta(index, {"content_delta": doc.get("content")})
 
     def start_call(self, index: int, doc: Json) -> Iterator[Json]:
-        known = self.thread.calls.get(doc["tool_call_id"])
-        if known is not None and not known.answered:
-            return  # R36: an id can name another call once it has its return
         args, call = doc.pop("args", None), {"toolCallId": doc["tool_call_id"], "toolName": doc["tool_name"]}
         part = self.thread.add_part(stored(doc))
         self.blocks[index] = (doc["tool_call_id"], part)
@@ -645,7 +662,8 @@ class Run:
         if text is None or text == "":
             return
         if not isinstance(text, str):  # arguments that come as an object are merged, and told with the whole call
-            part.text = [compact({**parsed("".join(part.text)), **text})]
+            held = parsed("".join(part.text))
+            part.text = [compact({**(held if isinstance(held, dict) else {}), **text})]
             return
         part.text.append(text)
         if kind in ("text", "thinking"):
@@ -675,8 +693,7 @@ class Run:
         facts |= tokens(facts.pop("usage", None))
         self.thread.add_usage(facts.get("usage", {}))
         if "finish_reason" in facts:
-            said, facts["finish_reason"] = facts["finish_reason"], finish_word(facts["finish_reason"])
-            self.turn.last = said if said == "interrupted" else facts["finish_reason"]  # R44
+            self.turn.last, facts["finish_reason"] = facts["finish_reason"], finish_word(facts["finish_reason"])
         if self.thread.response is not None:
             self.thread.response.facts.update(facts)
             yield from self.carry(**facts)
@@ -684,7 +701,7 @@ class Run:
         elif self.step is not None:  # R40: one of its tools has ended it, and not all of them have returned
             self.step.facts.update(facts)
             yield from self.carry(**facts)
-        elif facts.get("usage"):  # a response without a part is not a message, and was paid for
+        elif facts:  # a response without a part is not a message, and was paid for
             yield {"type": "start-step"}
             yield from self.carry(**facts)
             yield {"type": "finish-step"}
@@ -748,21 +765,24 @@ class Run:
         call = self.thread.calls.get(part.get("tool_call_id", ""))
         named = part.get("status")
         outcome = part.get("outcome") or (OUTCOMES.get(named, "failed") if named else "success")
-        if call is None or call.answered or outcome == "interrupted":  # R41
+        if call is None or call.answered:
             return
         if call.response is self.thread.response:
             yield from self.end_response(call.response)
         yield from self.send_input(call)
-        retry = part["part_kind"] == "retry-prompt"
+        if outcome == "interrupted":  # R41
+            return
+        retry = part.get("part_kind") == "retry-prompt"
         status = STATUS.get(outcome, "error")
         doc: Json = {"part_kind": "retry-prompt"} if retry else {"status": status}
-        if "content_ref" in part:
-            doc["content_ref"] = with_hash_name(part["content_ref"])
+        if "content_ref" in part and not retry:
+            doc["content_ref"] = part["content_ref"]
         else:
-            doc["content"] = part.get("content")
+            denied = outcome == "denied" and part.get("content") is None
+            doc["content"] = DENIAL if denied else part.get("content")
         told = part.get("metadata")
         events = [e for e in told if is_data_chunk(e)] if isinstance(told, list) else []
-        if told is not None and not events:
+        if told is not None and not events and not retry:
             doc["metadata"] = told
         yield from self.tell_return(call.part.doc, doc, denied=outcome == "denied")
         self.thread.answer(call, doc, self.at)
@@ -806,6 +826,8 @@ class Run:
         kept = not event.get("transient") or name.startswith("data-tp-")
         if kept:
             self.thread.add_event(name, data, self.at, more)
+        if name in SOURCES.values() and not kept:
+            return  # its chunk cannot say that it is transient
         yield from self.carry(**more if kept else {})  # else the next event would have them
         if name in SOURCES.values():
             wire = next(k for k, v in SOURCES.items() if v == name)
@@ -842,7 +864,7 @@ class Run:
     def on_agent_run_result(self, event: Json) -> Iterator[Json]:
         yield from self.end_step()
         reason = event.get("finish_reason") or self.turn.last
-        if self.turn.last == "content_filter":
+        if finish_word(self.turn.last) == "content_filter":
             reason = self.turn.last
         usage = {} if self.turn.usage else tokens(event.get("usage")).get("usage", {})
         self.thread.add_usage(usage)
@@ -908,8 +930,8 @@ def input_available(doc: Json) -> Json:
 def whole_part(doc: Json) -> Iterator[Json]:
     """Parts that do not stream: a file, an output of the provider, a kind of the application."""
     kind = doc["part_kind"]
-    if kind == "file":
-        yield {"type": "file", **file_fields(doc["content"], doc.get("id"))}
+    if kind in ("file", "custom:reasoning-file"):
+        yield {"type": kind.removeprefix("custom:"), **file_fields(doc["content"], doc.get("id"))}
     elif kind == "builtin-tool-return":
         output = {"toolCallId": doc["tool_call_id"], "output": doc.get("content")}
         yield {"type": "tool-output-available", **output, "providerExecuted": True}
@@ -930,15 +952,9 @@ def file_fields(content: Json, part_id: str | None = None) -> Json:
     return {"url": url, "mediaType": media, **more}
 
 
-def steering(parts: list[Json], name: str) -> Json:
-    said: list[Json] = []
-    for part in parts:
-        content = part["content"]
-        for item in [content] if isinstance(content, str) else content:
-            if isinstance(item, str):
-                said.append({"type": "text", "text": item})
-            else:
-                said.append({"type": "file", **file_fields(item)})
+def steering(content: Any, name: str) -> Json:
+    items = [content] if isinstance(content, str) else content
+    said = [{"type": "text", "text": i} if isinstance(i, str) else {"type": "file", **file_fields(i)} for i in items]
     return {"type": "steering-message", "id": name, "parts": said}
 
 
@@ -1100,6 +1116,7 @@ class Client:
         self.agent_id, self.begun_at = agent_id, at
         self.started = self.over = self.step = self.responded = False
         self.facts: Json = {}  # what carriers have told
+        self.last: Response | None = None  # the latest response of the step
         self.stated: str | None = None  # the latest time that an event has stated itself
         self.blocks: dict[tuple[str, str], Part] = {}
 
@@ -1181,7 +1198,7 @@ class Client:
                 self.finish_response()
                 self.thread.complete(told.get("started_at") or told.get("timestamp") or self.at)
                 self.thread.begin(agent, told.get("timestamp") or self.at)
-                self.blocks = {}
+                self.blocks, self.last = {}, None
                 self.facts = {k: v for k, v in self.facts.items() if k == "timestamp"}
             self.thread.turn.agent_id = agent
         if self.started and "started_at" in told:
@@ -1193,6 +1210,14 @@ class Client:
         if agent == "":
             del told["agent_id"]  # R2
         self.facts.update(told)
+        if self.started and self.thread.response is None and self.waiting_response() is not None:
+            self.use_up()
+
+    def waiting_response(self) -> Response | None:
+        """Return the response that streams, or the one before it while one of its tools still runs (R40)."""
+        if self.thread.response is not None or self.last is None:
+            return self.thread.response
+        return None if self.thread.all_answered(self.last) else self.last
 
     def use_up(self) -> None:
         """What carriers told of the response that ends, or of the run, is its; usage counts without a response too."""
@@ -1200,8 +1225,9 @@ class Client:
         facts = {name: self.facts.pop(name) for name in names if name in self.facts}
         facts |= tokens(facts.pop("usage", None))
         self.thread.add_usage(facts.get("usage", {}))
-        if self.thread.response is not None:
-            self.thread.response.facts.update(pick(self.facts, "model_name", "provider_name") if facts else {}, **facts)
+        response = self.waiting_response()
+        if response is not None:
+            response.facts.update(pick(self.facts, "model_name", "provider_name") if facts else {}, **facts)
         if facts and self.thread.turn.end is None:
             self.thread.turn.last = facts.get("finish_reason")
 
@@ -1211,7 +1237,7 @@ class Client:
         """A part starts: it belongs to the response that streams, or begins one (R40)."""
         self.responded = True
         if self.thread.response is None:
-            self.thread.begin_response(self.at, pick(self.facts, "model_name", "provider_name"))
+            self.last = self.thread.begin_response(self.at, pick(self.facts, "model_name", "provider_name"))
 
     def finish_response(self) -> None:
         self.use_up()
@@ -1220,16 +1246,16 @@ class Client:
 
     def on_start_step(self, _chunk: Json) -> None:
         self.finish_response()
-        self.step, self.responded = True, False
+        self.step, self.responded, self.last = True, False, None
 
     def on_finish_step(self, _chunk: Json) -> None:
         self.finish_response()
-        self.step = False
+        self.step, self.last = False, None
 
     def on_reset_step(self, _chunk: Json) -> None:
         self.use_up()
         self.thread.drop_response()
-        self.blocks = {}
+        self.blocks, self.last = {}, None
 
     # -------------------------------------------------------------------- texts and thoughts
 
@@ -1316,7 +1342,7 @@ class Client:
     def on_tool_output_denied(self, chunk: Json) -> None:
         call = self.thread.calls.get(chunk["toolCallId"])
         reason = None if call is None else call.denial
-        self.output(chunk, {"status": "error", "content": "The tool call was denied." if reason is None else reason})
+        self.output(chunk, {"status": "error", "content": DENIAL if reason is None else reason})
 
     def output(self, chunk: Json, doc: Json) -> None:
         call = self.thread.calls.get(chunk["toolCallId"])
@@ -1371,10 +1397,9 @@ class Client:
                 said.append(part["text"])
             elif part.get("type") == "file" and isinstance(part.get("url"), str):
                 said.append(content_of(part))
-        content = said[0] if len(said) == 1 and isinstance(said[0], str) else said
         if said:  # R52
             self.finish_response()
-        self.thread.add_request([{"part_kind": "user-prompt", "content": content}], self.at)
+        self.thread.add_request([{"part_kind": "user-prompt", "content": said}], self.at)
 
     def event(self, name: str, data: Any) -> None:
         own = data.get("timestamp") if name.startswith("data-tp-") and isinstance(data, dict) else None

@@ -25,10 +25,12 @@ __all__ = [
     "join_surrogates",
     "join_text",
     "later_time",
+    "new_prompts",
     "normalize_finish_reason",
     "normalize_usage",
     "outcome_of_status",
     "parse_tool_args",
+    "plain_prompt",
     "provider_names",
     "recorded_reason",
     "status_of_outcome",
@@ -139,9 +141,21 @@ def normalize_usage(counts: Any) -> dict[str, int]:
     result: dict[str, int] = {}
     given: Mapping[str, Any] = counts if isinstance(counts, Mapping) else {}
     for word, count in given.items():
-        if isinstance(count, int) and not isinstance(count, bool) and count > 0 and word not in _USAGE_DROPPED:
-            result[_USAGE_WORDS.get(word, word)] = count
+        whole = isinstance(count, int) or (isinstance(count, float) and count.is_integer())  # 3.0 is 3 in JSON
+        if whole and not isinstance(count, bool) and count > 0 and word not in _USAGE_DROPPED:
+            result[_USAGE_WORDS.get(word, word)] = int(count)
     return result
+
+
+def plain_prompt(content: Any) -> Any:
+    """Return the content of a prompt; a list of one text is that text, which the stream cannot tell apart (R9, R44)."""
+    return content[0] if isinstance(content, list) and len(content) == 1 and isinstance(content[0], str) else content
+
+
+def new_prompts(prompts: Iterable[Mapping[str, Any]], said: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the prompts of a first request that do not repeat what the user has `said` in the turn before (R9)."""
+    before = [plain_prompt(part.get("content")) for part in said]
+    return [prompt for prompt in prompts if plain_prompt(prompt.get("content")) not in before]
 
 
 @lru_cache(maxsize=256)  # several folds look at the same events

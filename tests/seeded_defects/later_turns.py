@@ -64,11 +64,11 @@ class RepeatedOnlyAtOnce(JournalWriter):
     """A prompt repeats the user's where it follows it at once, and not in the turn of an agent that takes over."""
 
     def add_prompt(self, parts, at):
-        asked = self._user_contents
+        asked = self._user_parts
         if not isinstance(self._turns[-1], UserTurn):
-            self._user_contents = []
+            self._user_parts = ()
         super().add_prompt(parts, at)
-        self._user_contents = asked
+        self._user_parts = asked
 
 
 class FailureOutlivesItsTurn(JournalWriter):

@@ -91,7 +91,7 @@ def _content(kind: str, content: Any) -> Any:
         case "user-prompt" if isinstance(content, list):
             return [item for item in map(_item, content) if item is not None]
         case "file":
-            return _item(content) if content["kind"] == "binary" else None
+            return _item(content) if content.get("kind") == "binary" else None
         case "thinking":
             return content or ""
         case "retry-prompt":

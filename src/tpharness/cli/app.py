@@ -48,6 +48,9 @@ COMMANDS: dict[str, CommandEntry] = {
     "run": CommandEntry("run", "Play scenarios on a server and a client."),
     "sweep": CommandEntry("sweep", "Cut scenarios at every event or byte, or play them in every legal order."),
     "fuzz": CommandEntry("fuzz", "Generate cases, judge them by every check, and shrink what fails.", room="explore"),
+    "compare-targets": CommandEntry(
+        "compare_targets", "Say where several implementations make different things of the same.", room="explore"
+    ),
     "list": CommandEntry(
         "listing", "List scenarios, clauses, rulings, profiles, targets, faults or findings.", "list_"
     ),

@@ -68,6 +68,11 @@ EXAMPLES: dict[str, str] = {
         tpharness fuzz --seconds 600                      generated cases; run it again to continue
         tpharness fuzz --cases 20000 --kind programs --kind streams --seed 7 --db my-campaign
         """,
+    "compare-targets": """
+        tpharness compare-targets --server reference --server "stdio:./mine" --server "stdio:node theirs.mjs"
+        tpharness compare-targets --client reference --client "stdio:./mine" --cases 2000 --seed 7 --save differing
+        tpharness compare-targets --server reference --server "stdio:./mine" tools approvals
+        """,
     "list": """
         tpharness list clauses                            each clause, what exercises it, what violates it
         tpharness list profiles

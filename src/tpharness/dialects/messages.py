@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from tpharness.facts import utc_text
 from tpharness.journal import Entry, Event, Prompt, Response, Return
+from tpharness.protocol.canonical import canonical_reference
 from tpharness.protocol.types import Message, RequestMessage, ResponseMessage, SystemMessage
 
 __all__ = ["EventNamer", "messages", "time_key"]
@@ -46,8 +47,11 @@ def messages(
         at = max((r.at for _, r in members), key=time_key)
         ordered = [r for _, r in sorted(members, key=lambda member: member[0])]
         parts = [{"part_kind": r.kind, **r.fields} for r in ordered]
-        if not content_refs:
-            parts = [{**part, "content": part["content_ref"]} if "content_ref" in part else part for part in parts]
+        name = "content_ref" if content_refs else "content"
+        parts = [
+            {**part, name: canonical_reference(part["content_ref"])} if "content_ref" in part else part
+            for part in parts
+        ]
         placed.append((time_key(at), last_seen[group], _request(ordered[0].agent_id, at, parts)))
     placed.sort(key=lambda item: item[:2])
     return [message for _, _, message in placed]

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tpharness.facts import join_text, recorded_reason
+from tpharness.facts import join_text, new_prompts, recorded_reason
 from tpharness.journal import keep
 from tpharness.journal.log import Log
 from tpharness.journal.opened import OpenPart, OpenResponse, make_segment
@@ -43,7 +43,7 @@ class JournalWriter:
         self._answered: set[int] = set()
         self._next_call = 0
         self._response_number = 0
-        self._user_contents: list[Any] = []
+        self._user_parts: Sequence[Mapping[str, Any]] = ()
         self.version = 0
         """Incremented when something changes that a document may show, so not by the deltas of an open part."""
 
@@ -52,7 +52,7 @@ class JournalWriter:
     def add_user_turn(self, turn: UserTurn) -> None:
         """Append a user turn."""
         self._turns = self._turns.append(turn)
-        self._user_contents = _contents(turn.parts)
+        self._user_parts = turn.parts
         self.version += 1
 
     def begin_turn(self, agent_id: str, at: str) -> None:
@@ -269,6 +269,11 @@ class JournalWriter:
         """Whether the latest call with this id has its return."""
         return self._calls.get(call_id) in self._answered
 
+    @property
+    def waiting_calls(self) -> frozenset[str]:
+        """The ids of the calls that have no return."""
+        return frozenset(call_id for call_id, key in self._calls.items() if key not in self._answered)
+
     def tool_name(self, call_id: str) -> str | None:
         """Return the tool's name of the latest call with this id."""
         return self._call_names.get(self._calls.get(call_id))
@@ -308,17 +313,19 @@ class JournalWriter:
         self.version += 1
 
     def add_prompt(self, parts: Sequence[Mapping[str, Any]], at: str) -> None:
-        """Record a request with prompts inside the turn; the caller has finished the response before it.
+        """Record each prompt of a request inside the turn; the caller has finished the response before it (R44).
 
-        A request that repeats the user's input, with no message before it, is ignored, since that is stored once (R9).
+        What repeats the user's input, with no message before it, is left out, since that is stored once (R9).
         """
         self._need_turn()
-        if _contents(parts) == self._user_contents and not self._said:
+        parts = list(parts) if self._said else new_prompts(parts, self._user_parts)
+        if not parts:
             return
         self._said = True
         self._settle()
         self._response = None
-        self._append(Prompt(agent_id=self._agent_id, at=at, parts=tuple(parts)))
+        for part in parts:
+            self._append(Prompt(agent_id=self._agent_id, at=at, parts=(part,)))
 
     # ------------------------------------------------------------------ reading
 
@@ -412,7 +419,3 @@ class JournalWriter:
         self._held = None
         self._response = None
         self.version += 1
-
-
-def _contents(parts: Sequence[Mapping[str, Any]]) -> list[Any]:
-    return [part.get("content") for part in parts]

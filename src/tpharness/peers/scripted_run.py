@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.protocol.versions import NORMATIVE_PREFIX
-from tpharness.server_events.returns import custom_data, event_name, outcome_of
+from tpharness.server_events.returns import custom_data, custom_name, event_name, outcome_of
 from tpharness.targets.remote import CannotPlayError
 
 __all__ = ["Answer", "AppEvent", "ScriptedRun", "ToolRun"]
@@ -277,8 +277,8 @@ class _Reader:
 def _notice(event: Mapping[str, Any]) -> AppEvent:
     """Read a system event. CannotPlayError for one that is a part of an answer, which only a model says."""
     custom = event["event_kind"] == "custom"
-    name = event_name(str((event.get("name") or event.get("event_name")) if custom else event["event_type"]))
-    if name.startswith("source.") or (custom and not (event.get("name") or event.get("event_name"))):
+    name = event_name(custom_name(event) if custom else event["event_type"])
+    if name.startswith("source.") or (custom and not custom_name(event)):
         raise CannotPlayError(f"an event {name} of the model in the middle of its answer")
     targets = event.get("target_agents")
     return AppEvent(

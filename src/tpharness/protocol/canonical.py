@@ -18,7 +18,15 @@ from typing import Any
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.versions import Tier, Version
 
-__all__ = ["canonical_message", "canonical_thread", "canonical_time", "canonical_turn", "order_of_time", "thread_hash"]
+__all__ = [
+    "canonical_message",
+    "canonical_reference",
+    "canonical_thread",
+    "canonical_time",
+    "canonical_turn",
+    "order_of_time",
+    "thread_hash",
+]
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)?", re.ASCII)
 _LEFT_OUT = (Tier.METADATA.value, Tier.SYSTEM.value)
@@ -118,16 +126,20 @@ def _part(part: Any) -> Any:
             out["content"] = _without_nulls(content)
     if content is None and kind != "tool-return":
         out.pop("content", None)
-    if "content_ref" in out and isinstance(out["content_ref"], Mapping):
-        reference = out["content_ref"] = _without_nulls(out["content_ref"])
+    if isinstance(out.get("content_ref"), Mapping):
+        out["content_ref"] = canonical_reference(out["content_ref"])
         if content is None:
             out.pop("content", None)  # the reference replaces the content (R6)
-        digest = reference.get("hash")
-        if isinstance(digest, str):
-            bare = digest.removeprefix("sha256:")
-            if _BARE_HASH.fullmatch(bare):
-                reference["hash"] = f"sha256:{bare.lower()}"
     return out
+
+
+def canonical_reference(reference: Any) -> Any:
+    """Return a reference to a content in canonical form: its hash names its algorithm (R6)."""
+    if not isinstance(reference, Mapping):
+        return reference  # not one; the rules say so
+    out = _without_nulls(reference)
+    bare = str(out.get("hash")).removeprefix("sha256:")
+    return {**out, "hash": f"sha256:{bare.lower()}"} if _BARE_HASH.fullmatch(bare) else out
 
 
 @cache

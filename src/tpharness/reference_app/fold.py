@@ -200,6 +200,8 @@ class ThreadFold:
             carriers=entry["carriers"],
             message_id=run.get("message_id"),
             tool_name=self._recorder.tool_name,
+            has_return=self._recorder.has_return,
+            waiting=self._recorder.waiting_calls,
         )
         self.buffer = ReplayBuffer(self._runs, marks=entry["marks"])
         self.buffer.write(self._writer.start(run["started_at"], self._user), 0)

@@ -27,7 +27,7 @@ class RunCalls:
         self._without_args: set[str] = set()  # calls whose arguments may still come with their tool-call event (R10)
 
     def begin_response(self) -> None:
-        """Forget the calls of the response before: the client has been sent their arguments by now (R10)."""
+        """Forget the calls of the response before, as another or its request begins: their arguments are sent (R10)."""
         self._complete = {}
 
     def add_provider_call(self, fields: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from tpharness.facts import event_timestamp, is_time, later_time
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.server_events.native import REFUSED, native_type
-from tpharness.server_events.returns import custom_data, event_name
+from tpharness.server_events.returns import custom_data, custom_name, event_name
 from tpharness.server_events.shapes import EVENT
 
 __all__ = ["EventKind", "event_kind", "event_time", "shift"]
@@ -129,7 +129,7 @@ def _stated_time(event: Mapping[str, Any]) -> str | None:
             normative = event_name(event["event_type"]).startswith(NORMATIVE_PREFIX)
             return event_timestamp(event.get("event_data")) if normative else None
         case "custom":  # its fields are the application's
-            normative = event_name(str(event.get("name") or event.get("event_name"))).startswith(NORMATIVE_PREFIX)
+            normative = event_name(custom_name(event)).startswith(NORMATIVE_PREFIX)
             return event_timestamp(custom_data(event)) if normative else None
         case "function_tool_result" | "output_tool_result":
             return event_timestamp(event["part"]) or event_timestamp(event)

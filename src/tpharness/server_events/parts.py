@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.facts import binary_identifier, parse_tool_args
+from tpharness.facts import binary_identifier, parse_tool_args, plain_prompt
 from tpharness.journal import OpenPart
 
 __all__ = ["call_fields", "extend_part", "find_prompts", "part_fields", "pick_fields"]
@@ -31,13 +31,14 @@ def pick_fields(part: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, An
 
 def part_fields(kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a part of a response; the arguments of a call that is streaming stay as they are."""
-    names = _PART_FIELDS.get(kind)
+    is_file = kind == "file" or (kind == "custom:reasoning-file" and isinstance(part.get("content"), Mapping))
+    names = _PART_FIELDS["file"] if is_file else _PART_FIELDS.get(kind)  # the chunk of a file has no place for more
     if names is None:
         return {k: v for k, v in part.items() if k != "part_kind" and v is not None}
     fields = pick_fields(part, names)
     if kind == "thinking" and "id" in fields:
         fields["thinking_id"] = fields.pop("id")
-    if kind == "file":
+    if is_file:
         fields["content"] = _file_content(fields["content"])
     if kind == "builtin-tool-return":
         fields.setdefault("content", None)  # null is what the provider's tool returned, as of any tool (R22)
@@ -74,7 +75,8 @@ def extend_part(part: OpenPart, delta: Mapping[str, Any]) -> None:
 def find_prompts(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the user prompts of a request, without those that have no content at all (R52)."""
     parts = request.get("parts") or ()
-    return [part for part in parts if part["part_kind"] == "user-prompt" and part["content"] != []]
+    said = [part for part in parts if part["part_kind"] == "user-prompt" and part["content"] != []]
+    return [{**part, "content": plain_prompt(part["content"])} for part in said]
 
 
 def _file_content(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
+from tpharness.facts import interruption_reason, join_text, normalize_finish_reason, normalize_usage
 from tpharness.finding_log import FindingLog
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Entry, Event, Interrupted, Journal, JournalWriter, OpenPart, OpenResponse, UserTurn
@@ -24,7 +24,7 @@ from tpharness.server_events import events as vocabulary
 from tpharness.server_events import violations as v
 from tpharness.server_events.calls import RunCalls
 from tpharness.server_events.events import EventKind, event_kind, event_time
-from tpharness.server_events.parts import call_fields, extend_part, find_prompts, part_fields, pick_fields
+from tpharness.server_events.parts import extend_part, find_prompts, part_fields, pick_fields
 from tpharness.server_events.returns import custom_event, data_events, return_part, system_event
 from tpharness.server_events.shapes import DELTA
 from tpharness.server_events.states import RunState
@@ -104,6 +104,15 @@ class Recorder:
                 return str(part.fields["tool_name"])
         return self._writer.tool_name(call_id)
 
+    @property
+    def waiting_calls(self) -> frozenset[str]:
+        """The ids of the thread's calls that have no return."""
+        return self._writer.waiting_calls
+
+    def has_return(self, call_id: str) -> bool:
+        """Whether the thread's call of that id has its return, and does not stream again."""
+        return not self._streams(call_id) and self._writer.has_return(call_id)
+
     def interrupt(self, reason: str, at: str) -> None:
         """Cut the run here; after its end this changes nothing (R26)."""
         if self.state is not RunState.ENDED:
@@ -151,6 +160,7 @@ class Recorder:
             if names is None:
                 self._report(v.UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
                 return  # R14, R36, R42
+            self._complete_provider_call(part["tool_call_id"])
             fields |= names
         if text_field is None:
             self._writer.add_part(kind, fields)
@@ -199,10 +209,9 @@ class Recorder:
             handle.ended = True
             return  # R10: a call is complete at the end of its response, its deltas may go on after this
         final = event["part"].get("content")
-        held = "".join(handle.pieces)
-        if isinstance(final, str) and final != held:
+        held = join_text(handle.pieces)
+        if isinstance(final, str) and join_text([final]) != held:  # what the client was not sent is not kept
             self._report(v.PART_DIFFERS, f"part {event['index']}", got=final, expected=held)
-            handle.pieces[:] = [final]
         extra = part_fields(handle.kind, event["part"])
         extra.pop("content", None)
         if handle.kind == "thinking":
@@ -230,16 +239,14 @@ class Recorder:
     def _tool_call(self, event: Mapping[str, Any]) -> None:
         part = event["part"]
         call_id = part["tool_call_id"]
+        if self.tool_name(call_id) is None:
+            self._report(v.UNKNOWN_CALL, f"start of the tool of call {call_id!r}", got=part)
+            return  # R36: a call of a history that this thread does not hold
         if self._streams(call_id):
             self._finish_response(part)
             self.state = RunState.EXECUTING
         else:
             self._calls.amend(part, self._report)
-        if self._writer.call_key(call_id) is None:  # a call of a history that this thread does not hold
-            self._begin_response()
-            self._writer.add_part("tool-call", call_fields(part))
-            self._finish_response()
-            self.state = RunState.EXECUTING
         self._writer.note_running(call_id, self._at)
 
     def _tool_result(self, event: Mapping[str, Any]) -> None:
@@ -295,6 +302,7 @@ class Recorder:
         if agent_id == self._writer.agent_id:
             return
         self._finish_response()
+        self._calls.begin_response()
         self._model, self._last_finish = {}, None
         if self._writer.turn_is_empty:
             self._writer.name_agent(agent_id, self._at)
@@ -319,6 +327,7 @@ class Recorder:
 
     def _begin_request(self, prompts: Sequence[Mapping[str, Any]]) -> None:
         self._finish_response()
+        self._calls.begin_response()
         self.state = RunState.BETWEEN
         if prompts:
             self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
@@ -346,9 +355,15 @@ class Recorder:
         held = (p for p in self._parts.values() if p.kind == "tool-call" and p.fields["tool_call_id"] == call_id)
         return self._writer.response_open and any(held)
 
+    def _complete_provider_call(self, call_id: str) -> None:
+        """Complete a call that the provider executes when its output comes: its input is sent then (R10, R42)."""
+        for handle in self._parts.values():
+            if handle.kind == "builtin-tool-call" and handle.fields["tool_call_id"] == call_id and not handle.complete:
+                self._calls.complete(handle, None)
+
     def _waits(self, call_id: str) -> bool:
         """Whether the thread has a call of that id, streaming or complete, that has no return yet."""
-        return self.tool_name(call_id) is not None and not self._writer.has_return(call_id)
+        return self.tool_name(call_id) is not None and not self.has_return(call_id)
 
     def _note_model(self, event: Mapping[str, Any]) -> None:
         """A model that was named answers until another is, or until the agent changes: R39, R45."""
@@ -396,6 +411,7 @@ TRANSITIONS: Mapping[tuple[RunState, EventKind], _Action] = {
     (_S.RESPONDING, _K.PART_DELTA): Recorder._part_delta,
     (_S.RESPONDING, _K.PART_END): Recorder._part_end,
     (_S.RESPONDING, _K.RESPONSE_RESET): Recorder._reset,
+    (_S.BETWEEN, _K.RESPONSE_RESET): Recorder._ignore,  # R44: before any part there is nothing to drop
     # Pydantic AI reports the result object after an event that already ended the run's last response.
     **{(_S.ENDED, kind): Recorder._ignore for kind in (_K.STALL, _K.FINAL_RESULT)},
 }

@@ -14,7 +14,9 @@ __all__ = [
     "SOURCES",
     "custom_data",
     "custom_event",
+    "custom_name",
     "data_events",
+    "denial",
     "event_name",
     "outcome_of",
     "return_part",
@@ -46,20 +48,26 @@ def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str,
         "tool_name": tool_name,
         "tool_call_id": part["tool_call_id"],
     }
-    if part.get("part_kind") == "retry-prompt":
-        return "retry-prompt", {"content": part.get("content"), **fields}
     outcome = outcome_of(part)
     if outcome == "interrupted":
         return None
+    if part.get("part_kind") == "retry-prompt":
+        return "retry-prompt", {"content": denial(part), **fields}
     fields["status"] = status_of_outcome(outcome)
     if part.get("content_ref") is not None:
         fields["content_ref"] = part["content_ref"]
     else:
-        fields["content"] = part.get("content")
+        fields["content"] = denial(part)
     metadata = part.get("metadata")
     if metadata is not None and not list(data_events(metadata)):
         fields["metadata"] = metadata
     return "tool-return", fields
+
+
+def denial(result: Mapping[str, Any]) -> Any:
+    """Return the content of a result; a call that was denied without a reason was denied in the library's words."""
+    content = result.get("content")
+    return DENIAL if content is None and outcome_of(result) == "denied" else content
 
 
 def data_events(metadata: Any) -> Iterator[tuple[str, Any]]:
@@ -75,7 +83,7 @@ def data_events(metadata: Any) -> Iterator[tuple[str, Any]]:
 def system_event(event: Mapping[str, Any], at: str) -> Event | None:
     """Return the event that a thread keeps of a system event; None for a transient one that is not normative."""
     name, targets = event["event_type"], event.get("target_agents")
-    if event.get("transient") and not name.startswith(NORMATIVE_PREFIX):
+    if event.get("transient") and not event_name(name).startswith(NORMATIVE_PREFIX):
         return None
     return Event(
         name=event_name(name),
@@ -89,8 +97,13 @@ def system_event(event: Mapping[str, Any], at: str) -> Event | None:
 
 def custom_event(event: Mapping[str, Any], at: str) -> Event | None:
     """Return the event that a thread keeps of a custom event; None for one without a name."""
-    name = event.get("name") or event.get("event_name")
+    name = custom_name(event)
     return Event(name=event_name(name), data=custom_data(event), at=at) if name else None
+
+
+def custom_name(event: Mapping[str, Any]) -> str:
+    """Return the name that a custom event gives itself, as `name` or as `event_name`; "" if it has none."""
+    return str(event.get("name") or event.get("event_name") or "")
 
 
 def custom_data(event: Mapping[str, Any]) -> Any:

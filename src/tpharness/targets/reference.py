@@ -77,6 +77,8 @@ class ReferenceServer:
             carriers=self._carriers,
             message_id=run.message_id,
             tool_name=self._recorder.tool_name,
+            has_return=self._recorder.has_return,
+            waiting=self._recorder.waiting_calls,
         )
         return self._writer.start(run.started_at, self._user_parts)
 
@@ -100,7 +102,9 @@ class ReferenceServer:
         return self._running().stop(cut.reason, cut.at)
 
     def close(self) -> bytes:
-        """End a run that was not cut; return the bytes that end its stream."""
+        """End a run that was not cut; return the bytes that end its stream. Only a result ends a run well (R27)."""
+        if self._recorder.state is not RunState.ENDED:
+            self._recorder.interrupt("network_failure", self._recorder.time)
         return self._running().finish()
 
     def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:

@@ -36,7 +36,7 @@ What a wire must not know: targets, scenarios, dialects, files. `tests/wires/tes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -196,8 +196,14 @@ class OpenWriter(Protocol):
         carriers: bool = True,
         message_id: str | None = None,
         tool_name: Callable[[str], str | None] = ...,
+        has_return: Callable[[str], bool] = ...,
+        waiting: Collection[str] | None = ...,
     ) -> Writer:
-        """`tool_name` says which tool a call of the thread names, None for a call that the thread does not have."""
+        """`tool_name` says which tool a call of the thread names, None for a call that the thread does not have.
+
+        `has_return` says whether a call has its return; `waiting` has the ids of those that have none as the run
+        begins, None if that is not known.
+        """
         ...
 
 

@@ -20,11 +20,11 @@ from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.sweeps.places import CutPlace, cut_scenario
 from tpharness.scenario import AgentRun, ClientCut, Compare, CutUnit, Scenario, Turn, UserInput, WireEnd
 
-__all__ = ["Program", "cut_scenarios", "program"]
+__all__ = ["AGENTS", "THREAD_ID", "Program", "cut_scenarios", "moment", "program"]
 
 _START = datetime(2025, 1, 20, 10, tzinfo=UTC)
 _AGENT, _OTHER = "assistant", "helper"
-_AGENTS = {
+AGENTS = {
     agent_id: {
         "agent_id": agent_id,
         "agent_name": agent_id.title(),
@@ -34,7 +34,7 @@ _AGENTS = {
     }
     for agent_id in (_AGENT, _OTHER)
 }
-_THREAD = "00000000-0000-4000-8000-000000000000"
+THREAD_ID = "00000000-0000-4000-8000-000000000000"
 _USAGE = {"input_tokens": 3, "output_tokens": 2}
 _RESULTS: tuple[dict[str, Any], ...] = (
     *({}, {"finish_reason": "stop"}, {"usage": _USAGE}) * 3,
@@ -66,7 +66,7 @@ def program(source: Source, *, carriers: bool = True) -> Program:
     for _ in many(source, 1, 3, 2):
         if not writer.pending:
             said = {"part_kind": "user-prompt", "content": text(source) or "?"}
-            turns.append(UserInput(parts=(said,), submitted_at=_at(writer.tick())))
+            turns.append(UserInput(parts=(said,), submitted_at=moment(writer.tick())))
         turns.append(writer.run())
     scenario = Scenario(
         id="fuzz/program",
@@ -75,9 +75,9 @@ def program(source: Source, *, carriers: bool = True) -> Program:
         versions=one_of(source, _VERSIONS),
         compare=Compare.EXACT if carriers else Compare.CONTENT,
         carriers=carriers,
-        thread_id=_THREAD,
+        thread_id=THREAD_ID,
         created_at="2025-01-20T10:00:00Z",
-        agents=_AGENTS,
+        agents=AGENTS,
         turns=tuple(turns),
     )
     last = turns[-1]
@@ -103,9 +103,10 @@ def cut_scenarios(made: Program) -> list[Scenario]:
 
 
 @lru_cache(maxsize=4096)
-def _at(tick: int) -> str:
-    moment = (_START + timedelta(milliseconds=100 * tick)).replace(tzinfo=None).isoformat(timespec="milliseconds")
-    return (moment.rstrip("0").rstrip(".") if "." in moment else moment) + "Z"
+def moment(tick: int) -> str:
+    """Return the time of a tick of a conversation."""
+    when = (_START + timedelta(milliseconds=100 * tick)).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return (when.rstrip("0").rstrip(".") if "." in when else when) + "Z"
 
 
 class _Writer:
@@ -128,7 +129,7 @@ class _Writer:
     def run(self) -> AgentRun:
         """Return one run of the agent: model calls with what their tools return, and its result."""
         source = self._source
-        started, agent = _at(self.tick()), _AGENT
+        started, agent = moment(self.tick()), _AGENT
         self._log = []
         answered, self.pending = self.pending, []
         self._results(answered)
@@ -155,7 +156,7 @@ class _Writer:
         return AgentRun(agent_id=_AGENT, started_at=started, events=tuple(self._log))
 
     def _emit(self, kind: str, **facts: Any) -> dict[str, Any]:
-        event = {"event_kind": kind, **facts, "at": _at(self.tick())}
+        event = {"event_kind": kind, **facts, "at": moment(self.tick())}
         self._log.append(event)
         return event
 
@@ -208,7 +209,7 @@ class _Writer:
 
     def _write(self, events: Sequence[dict[str, Any]]) -> None:
         for event in events:
-            self._log.append({**event, "at": _at(self.tick())})
+            self._log.append({**event, "at": moment(self.tick())})
             if flag(self._source, 24):
                 self._maybe_event()
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.protocol.versions import HANDOFF_EVENT, neutral_event_name
+from tpharness.server_events.returns import custom_name
 
 __all__ = ["Orders", "find_orders", "reorder"]
 
@@ -156,8 +157,8 @@ def _calls_without_arguments(events: Sequence[Mapping[str, Any]]) -> set[Any]:
 def _free(event: Mapping[str, Any]) -> bool:
     """Whether an event of the application may happen at any time."""
     kind = event.get("event_kind")
-    name = event.get("event_type") if kind == "system_event" else event.get("name") or event.get("event_name")
-    return kind in ("system_event", "custom") and isinstance(name, str) and not _is_bound(name)
+    name = event.get("event_type") if kind == "system_event" else custom_name(event)
+    return kind in ("system_event", "custom") and bool(name) and not _is_bound(str(name))
 
 
 def _is_bound(name: str) -> bool:

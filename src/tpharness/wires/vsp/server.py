@@ -11,15 +11,24 @@ event that is not what `shapes` says gives rise to nothing, here as in the recor
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from tpharness.facts import normalize_finish_reason, normalize_usage, parse_tool_args
+from tpharness.facts import new_prompts, normalize_finish_reason, normalize_usage, parse_tool_args
 from tpharness.findings import Finding
 from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
-from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name, outcome_of
+from tpharness.server_events.returns import (
+    DENIAL,
+    SOURCES,
+    custom_data,
+    custom_name,
+    data_events,
+    denial,
+    event_name,
+    outcome_of,
+)
 from tpharness.wires.vsp.records import KnownChunk, ReasoningDeltaChunk, TextDeltaChunk, ToolInputDeltaChunk
 from tpharness.wires.vsp.server_parts import custom_chunk, end_metadata, file_fields, provider_fields, steering_parts
 
@@ -37,7 +46,8 @@ class Encoder:
     """Encodes one run: call `start`, then `feed` for each event, then `abort` if the run was stopped.
 
     `tool_name` says which tool a call of the thread names, None for a call that the thread does not have: its result is
-    not carried (R36).
+    not carried (R36). `has_return` says whether a call of the thread has its return; `waiting` has the ids of those
+    that have none as the run begins, None if that is not known.
     """
 
     def __init__(
@@ -47,8 +57,12 @@ class Encoder:
         carriers: bool = True,
         message_id: str | None = None,
         tool_name: Callable[[str], str | None] = lambda _: "",
+        has_return: Callable[[str], bool] = lambda _: False,
+        waiting: Collection[str] | None = None,
     ) -> None:
+        self._waiting = waiting
         self._tool_name = tool_name
+        self._has_return = has_return
         self._agent_id = agent_id
         self._carriers = carriers
         self._message_id = message_id
@@ -60,15 +74,16 @@ class Encoder:
         self._announced: set[str] = set()
         self._returned: set[str] = set()
         self._facts: dict[str, Any] = {}
-        self._in_step = self._responding = self._usage_sent = self._began = False
+        self._in_step = self._responding = self._usage_sent = False
+        self._said = False  # whether a complete part or a prompt has come (R9)
         self._last_finish: str | None = None
         self._serial = 0
-        self._user: list[Any] = []
+        self._user: Sequence[Mapping[str, Any]] = ()
 
     def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> Chunks:
         """Return the chunks that open the stream."""
         self._at = self._started_at = at
-        self._user = [p.get("content") for p in user_parts]
+        self._user = user_parts
         opening: dict[str, Any] = {"type": "start"}
         if self._message_id is not None:
             opening["messageId"] = self._message_id
@@ -96,11 +111,8 @@ class Encoder:
 
     def _request(self, event: Mapping[str, Any]) -> Chunks:
         chunks = self._end_step()
-        self._facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
-        prompts = find_prompts(event)
-        if prompts and (self._began or [p.get("content") for p in prompts] != self._user):  # R9
-            chunks += self._prompts(prompts)
-        return chunks
+        self._note_model(event)
+        return [*chunks, *self._prompts(find_prompts(event))]
 
     def _enqueued(self, event: Mapping[str, Any]) -> Chunks:
         chunks: Chunks = []
@@ -111,7 +123,11 @@ class Encoder:
         return chunks
 
     def _prompts(self, prompts: Sequence[Mapping[str, Any]]) -> Chunks:
-        self._began = True
+        if not self._said:
+            prompts = new_prompts(prompts, self._user)  # R9
+        if not prompts:
+            return []
+        self._said = True
         said = [
             {"type": "steering-message", "id": self._id("steering"), "parts": steering_parts(p["content"])}
             for p in prompts
@@ -125,9 +141,10 @@ class Encoder:
         chunks: Chunks = []
         if not self._responding or index in self._parts:
             chunks += [*self._end_step(), *self._carry(**self._facts), {"type": "start-step"}]
-            self._in_step = self._responding = self._began = True
+            self._in_step = self._responding = True
             self._parts, self._calls, self._last_finish = {}, {}, None
         kind, content = part["part_kind"], part.get("content")
+        self._said = self._said or kind not in ("text", "thinking", "tool-call", "builtin-tool-call")
         match kind:
             case "text" | "thinking":
                 word = "text" if kind == "text" else "reasoning"
@@ -155,6 +172,7 @@ class Encoder:
         call_id, name, args = part["tool_call_id"], part["tool_name"], part.get("args")
         self._parts[index] = ("tool-input", call_id)
         self._returned.discard(call_id)
+        self._announced.discard(call_id)
         more = provider_fields(part)
         if more:
             self._provider_calls.add(call_id)
@@ -203,6 +221,7 @@ class Encoder:
         if word not in ("text", "reasoning") or event["part"]["part_kind"] != _DELTAS[word]:
             return []  # R10: a call is complete at the end of its response
         self._parts[event["index"]] = ("whole", "")
+        self._said = True
         facts = {**self._metadata[event["index"]], **end_metadata(word, event["part"])}
         metadata = {"providerMetadata": {"pydantic_ai": facts}} if facts else {}
         return [{"type": f"{word}-end", "id": ident, **metadata}]
@@ -211,6 +230,7 @@ class Encoder:
         names = ("usage", "finish_reason", "provider_response_id", "model_name", "provider_name")
         told = {**event, "usage": normalize_usage(event.get("usage")) or None}
         facts = {k: told[k] for k in names if told.get(k) is not None}
+        self._note_model(event)
         self._last_finish = event.get("finish_reason")
         self._usage_sent |= "usage" in facts
         chunks: Chunks = []
@@ -224,6 +244,8 @@ class Encoder:
     def _tool_call(self, event: Mapping[str, Any]) -> Chunks:
         part = event["part"]
         call_id = part["tool_call_id"]
+        if self._tool_name(call_id) is None or self._has_return(call_id):
+            return []  # R36: the recorder reports it; what has its return does not start again
         if call_id in self._calls and part.get("args") is not None and call_id not in self._announced:
             self._calls[call_id]["given"] = parse_tool_args(part["args"])
         chunks = self._announce_of(call_id)
@@ -240,20 +262,20 @@ class Encoder:
         part = event["part"]
         call_id = part["tool_call_id"]
         tool_name = self._tool_name(call_id)
-        if tool_name is None or call_id in self._returned:
+        if tool_name is None or call_id in self._returned or not self._is_known(call_id):
             return []  # R36, R14: the recorder reports it
         outcome, retry = outcome_of(part), part.get("part_kind") == "retry-prompt"
         chunks = self._announce_of(call_id)
         if outcome == "interrupted":
             return chunks  # R41
         self._returned.add(call_id)
-        carried = {k: part[k] for k in ("content_ref", "metadata") if part.get(k) is not None}
+        carried = {k: part[k] for k in ("content_ref", "metadata") if part.get(k) is not None and not retry}
         events = list(data_events(part.get("metadata")))
         if events:
             carried.pop("metadata", None)
-        content = part.get("content")
+        content = denial(part)
         error = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-        if (retry or outcome != "success") and not isinstance(content, str):
+        if (retry or outcome != "success") and not isinstance(content, str) and "content_ref" not in carried:
             carried["content"] = content
         if retry:
             carried["part_kind"] = "retry-prompt"
@@ -288,6 +310,8 @@ class Encoder:
     def _event(self, event: Mapping[str, Any]) -> Chunks:
         name = event_name(event["event_type"])
         facts = {k: event[k] for k in ("source_agent", "target_agents") if event.get(k) is not None}
+        if name in SOURCES and event.get("transient"):
+            return []  # its chunk cannot say that it is transient
         if name in SOURCES:
             return [*self._carry(**facts), {**_camel(event.get("event_data")), "type": name.replace(".", "-")}]
         wire = {"type": f"data-{name}" if name.startswith("meta:") else name, "data": event.get("event_data")}
@@ -297,7 +321,7 @@ class Encoder:
         return [*self._carry(**facts), wire]
 
     def _custom_event(self, event: Mapping[str, Any]) -> Chunks:
-        name = event.get("name") or event.get("event_name")
+        name = custom_name(event)
         if not name:
             return []
         return self._event({"event_type": name, "event_data": custom_data(event)})
@@ -316,9 +340,10 @@ class Encoder:
     def _agent_start(self, event: Mapping[str, Any]) -> Chunks:
         if event["agent_id"] == self._agent_id:
             return []  # it is running already
+        chunks = self._end_step()
         self._facts, self._last_finish, self._usage_sent = {}, None, False  # those of the agent before (R17, R27, R45)
-        self._agent_id = event["agent_id"]
-        return [*self._end_step(), *self._carry(agent_id=self._agent_id, started_at=self._at)]
+        self._agent_id, self._said = event["agent_id"], False
+        return [*chunks, *self._carry(agent_id=self._agent_id, started_at=self._at)]
 
     def _result(self, event: Mapping[str, Any]) -> Chunks:
         chunks = [*self._announce(), *self._end_step()]
@@ -336,6 +361,11 @@ class Encoder:
         return [*chunks, *self._carry(**facts), finish]
 
     # ----------------------------------------------------------------- inside
+
+    def _note_model(self, event: Mapping[str, Any]) -> None:
+        """A model that was named answers until another is, or until the agent changes: R39, R45."""
+        named = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
+        self._facts = {**self._facts, **named}
 
     def _carry(self, at: Any = None, **facts: Any) -> Chunks:
         if not self._carriers:
@@ -367,16 +397,23 @@ class Encoder:
         text = "".join(call["held"])
         held = call["args"] if call["args"] is not None else parse_tool_args(text) if text else {}
         call["input"] = call.get("given", held)
+        self._said = True
         if not call["more"]:  # R42: nobody waits for what the provider executes
             self._announced.add(call_id)
             self._outstanding.add(call_id)
         named = {"toolCallId": call_id, **call["more"], "toolName": call["toolName"]}
         return [{"type": "tool-input-available", **named, "input": call["input"]}]
 
+    def _is_known(self, call_id: str) -> bool:
+        """Whether a call is one of the run, or one of an earlier run that waits for its return."""
+        return call_id in self._calls or call_id in self._announced or self._waiting is None or call_id in self._waiting
+
     def _waits(self, call_id: str) -> bool:
         """Whether a call of the run with that id has no return yet; a provider's waits for none (R42)."""
         streams = call_id in self._calls and not self._calls[call_id]["more"]
-        return call_id not in self._returned and (streams or call_id in self._announced)
+        return call_id not in self._returned and (
+            streams or call_id in self._announced or call_id in (self._waiting or ())
+        )
 
     def _settle_step(self) -> Chunks:
         """Send finish-step as soon as no call of the step is outstanding."""

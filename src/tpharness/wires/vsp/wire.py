@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, cast
 
 from tpharness.finding_log import keep_first
@@ -48,8 +48,17 @@ class ChunkWriter:
         carriers: bool = True,
         message_id: str | None = None,
         tool_name: Callable[[str], str | None] = lambda _: "",
+        has_return: Callable[[str], bool] = lambda _: False,
+        waiting: Collection[str] | None = None,
     ) -> None:
-        self._encoder = Encoder(agent_id=agent_id, carriers=carriers, message_id=message_id, tool_name=tool_name)
+        self._encoder = Encoder(
+            agent_id=agent_id,
+            carriers=carriers,
+            message_id=message_id,
+            tool_name=tool_name,
+            has_return=has_return,
+            waiting=waiting,
+        )
 
     def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> bytes:
         """Return the bytes that open the stream."""

@@ -1,0 +1,1 @@
+"""Where several targets make different things of the same scenario."""
