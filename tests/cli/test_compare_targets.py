@@ -58,7 +58,7 @@ def test_one_that_departs_is_named_and_its_scenario_is_small(call: Call, tmp_pat
     plain = spec(PYTHON, tmp_path)
     sides = ("--server", "reference", "--server", plain, "--server", broken(tmp_path, "order of returns"))
     ended = call(
-        "compare-targets", *sides, "cycles/parallel*", "--shrink", "5", "--save", str(tmp_path / "found"), "--json"
+        "compare-targets", *sides, "cycles/parallel*", "--shrink", "300", "--save", str(tmp_path / "found"), "--json"
     )
     told = json.loads(ended.out)
     assert ended.code == 1

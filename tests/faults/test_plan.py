@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import http.client
+import io
+import socket
 import zlib
 from itertools import pairwise
 
@@ -15,6 +18,7 @@ from tpharness.faults.plan import (
     Action,
     Blackhole,
     Buffer,
+    CutBody,
     Fin,
     Gzip,
     Notify,
@@ -135,6 +139,45 @@ def test_a_compressed_response_says_the_same(response: bytes, splits: list[int])
     done = actions((Gzip(),), *reads, asked=ASKED)
     assert done[-1] == Fin()
     assert decoded(b"".join(action.data for action in done if isinstance(action, Send))) == BODY
+
+
+@pytest.mark.parametrize("response", [PLAIN, CHUNKED], ids=["with a length", "chunked"])
+@pytest.mark.parametrize("count", [0, 4, 9, 13, len(BODY)])
+@given(splits=st.lists(st.integers(0, 120), max_size=4))
+def test_a_body_that_ends_well_before_its_end_is_a_whole_response(
+    response: bytes, count: int, splits: list[int]
+) -> None:
+    """An HTTP client of somebody else reads so many bytes and sees a regular end, wherever the reads end."""
+    places = [0, *sorted(min(split, len(response)) for split in splits), len(response)]
+    reads = [response[a:b] for a, b in pairwise(places) if a < b]
+    done = actions((CutBody(count, chunked=True), Fin()), *reads, ends=False)
+    assert done[-1] == Fin()
+    read = http.client.HTTPResponse(_Received(b"".join(action.data for action in done if isinstance(action, Send))))
+    read.begin()
+    assert (read.read(), read.status) == (BODY[:count], 200)
+
+
+@pytest.mark.parametrize("response", [PLAIN, CHUNKED], ids=["with a length", "chunked"])
+def test_a_body_without_a_framing_of_its_own_ends_with_its_connection(response: bytes) -> None:
+    """No length and no chunks: a reset is all that comes after its bytes."""
+    *sent, last = actions((CutBody(4, chunked=False), Reset()), response, ends=False)
+    head, _, body = b"".join(action.data for action in sent if isinstance(action, Send)).partition(b"\r\n\r\n")
+    assert (body, last) == (BODY[:4], Reset())
+    assert b"length" not in head.lower()
+    assert b"transfer-encoding" not in head.lower()
+
+
+class _Received(socket.socket):
+    """What came from a connection, for the standard library's reader of responses."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, *_: object, **__: object) -> io.BytesIO:  # type: ignore[override]
+        return io.BytesIO(self._data)
+
+    def __del__(self) -> None:
+        """There is nothing to close."""
 
 
 def test_what_is_compressed_can_be_read_as_it_comes() -> None:

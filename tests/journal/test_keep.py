@@ -12,6 +12,7 @@ from tpharness.journal import (
     AgentTurn,
     Entry,
     Event,
+    Interrupted,
     Journal,
     JournalWriter,
     Part,
@@ -76,8 +77,10 @@ def journals() -> Iterator[Journal]:
             for event in turn.events:
                 recorder.feed(event)
                 yield recorder.journal()
-            if turn.interruption is not None:
-                recorder.interrupt(turn.interruption.reason, turn.interruption.at)
+            cut = turn.interruption or Interrupted(
+                reason="network_failure", at=recorder.time
+            )  # R27, unless it has ended
+            recorder.interrupt(cut.reason, cut.at)
 
 
 def test_nothing_in_a_segment_could_be_dropped() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.targets.clients import CLIENT, ContractClient
+from tests.targets.clients import CLIENT, ContractClient, Fetched
 from tests.targets.servers import ALL, Connection, ContractServer, RawServer, in_thread
 
 from tpharness.errors import UsageError
@@ -36,7 +36,7 @@ def test_a_server_that_keeps_the_contract_stands_every_fault(fault: str) -> None
     """One result for each fault, under an id of its own."""
     (result,) = struck(ContractServer(), [fault])
     assert result.id == f"{TOOLS}@fault-{fault}"
-    applies = fault not in ("fin-in-character", "reorder", "kill")
+    applies = fault not in ("fin-in-character", "end-in-character", "reorder", "kill")
     assert result.outcome is (Outcome.PASSED if applies else Outcome.NOT_APPLICABLE), result
     assert applies or result.reason.startswith(
         ("its last stream has no place ", "the server is not one that tpharness")
@@ -47,7 +47,7 @@ def test_a_server_that_keeps_the_contract_stands_every_fault(fault: str) -> None
 def test_a_client_that_keeps_the_contract_stands_every_fault(fault: str) -> None:
     """What it detects happens for real."""
     (result,) = struck(ContractClient(), [fault], role="client")
-    applies = fault not in ("fin-in-character", "reorder", "cancel-race", "kill")
+    applies = fault not in ("fin-in-character", "end-in-character", "reorder", "cancel-race", "kill")
     assert result.outcome is (Outcome.PASSED if applies else Outcome.NOT_APPLICABLE), result
 
 
@@ -74,6 +74,20 @@ def test_a_client_that_keeps_returns_in_the_order_of_arrival_fails() -> None:
 
     results = struck(ByArrival(), ["reorder"], ids=(PARALLEL,), role="client")
     assert [result.outcome for result in results] == [Outcome.FAILED]
+
+
+@pytest.mark.parametrize(("fault", "notices"), [("end-in-middle", False), ("reset", True)])
+def test_a_client_that_takes_the_end_of_a_body_for_the_end_of_an_answer_fails(fault: str, *, notices: bool) -> None:
+    """A proxy ends the framing well when its application dies, so only `finish` says that an answer is whole."""
+
+    class Trusting(ContractClient):
+        async def fetch(self, turn: dict[str, Any], last: str) -> Fetched:
+            got = await super().fetch(turn, last)
+            return got if got.reason else replace(got, body=got.body + b'\n\ndata: {"type":"finish"}\n\n')
+
+    (result,) = struck(Trusting(), [fault], role="client")
+    assert result.outcome is (Outcome.PASSED if notices else Outcome.FAILED), result
+    assert notices or "prefix-broken" in {finding.code for finding in result.findings}
 
 
 @pytest.mark.parametrize("fault", ["fin-in-middle", "reset", "half-open", "stall-for-ever", "drip", "resume"])

@@ -77,7 +77,7 @@ def test_there_is_an_example_of_every_event() -> None:
 PREFIXES: dict[RunState, list[EventKind]] = {
     RunState.BETWEEN: [],
     RunState.RESPONDING: [EventKind.PART_START],
-    RunState.EXECUTING: [EventKind.FUNCTION_TOOL_CALL],
+    RunState.EXECUTING: [EventKind.PART_START, EventKind.PART_DELTA, EventKind.PART_END, EventKind.MODEL_RESPONSE_END],
     RunState.ENDED: [EventKind.AGENT_RUN_RESULT],
 }
 

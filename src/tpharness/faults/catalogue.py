@@ -10,7 +10,21 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tpharness.faults.places import PLACES, RecordedResponse
-from tpharness.faults.plan import Blackhole, Buffer, Fin, Gzip, Notify, Pass, Permute, Plan, Rechunk, Reset, Step, Wait
+from tpharness.faults.plan import (
+    Blackhole,
+    Buffer,
+    CutBody,
+    Fin,
+    Gzip,
+    Notify,
+    Pass,
+    Permute,
+    Plan,
+    Rechunk,
+    Reset,
+    Step,
+    Wait,
+)
 
 __all__ = ["CANCEL", "FAULTS", "KILL", "Fault", "Guarantee", "ResumeFrom"]
 
@@ -44,7 +58,10 @@ class ResumeFrom(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One fault. `plan` returns its plan for a recorded response; `resume_from` needs a server that resumes."""
+    """One fault. `plan` returns its plan for a recorded response; `resume_from` needs a server that resumes.
+
+    `steps` are given the offset in the raw bytes, or with `in_body` how many bytes of the body come before it.
+    """
 
     name: str
     title: str
@@ -53,6 +70,7 @@ class Fault:
     steps: Callable[[int], tuple[Step, ...]] = lambda _: ()
     resume_from: ResumeFrom | None = None
     rulings: tuple[str, ...] = ()
+    in_body: bool = False
 
     @property
     def kills(self) -> bool:
@@ -76,7 +94,7 @@ class Fault:
         if self.guarantee is Guarantee.CONTENT:
             found = response.outputs()
             return None if found is None else Plan((Pass(offset), Permute(found[1])))
-        return Plan(self.steps(offset))
+        return Plan(self.steps(response.body_before(offset) if self.in_body else offset))
 
 
 def _cut(offset: int) -> tuple[Step, ...]:
@@ -86,6 +104,19 @@ def _cut(offset: int) -> tuple[Step, ...]:
 def _closing_fault(name: str, place: str) -> Fault:
     title = f"the connection is closed {place}"
     return Fault(name=name, title=title, guarantee=Guarantee.PREFIX, place=place, steps=_cut, rulings=("R27", "R32"))
+
+
+def _ending_fault(name: str, place: str) -> Fault:
+    """What a proxy makes of an application that dies: nginx asks it over HTTP/1.0, and writes the last chunk itself."""
+    return Fault(
+        name=name,
+        title=f"the response ends well {place}, as a proxy ends it whose application has died",
+        guarantee=Guarantee.PREFIX,
+        place=place,
+        steps=lambda count: (CutBody(count, chunked=True), Fin()),
+        rulings=("R27", "R32"),
+        in_body=True,
+    )
 
 
 def _resuming_fault(name: str, title: str, resume_from: ResumeFrom) -> Fault:
@@ -114,6 +145,20 @@ _ALL = (
     _closing_fault("fin-between-newlines", "between the two newlines of an event"),
     _closing_fault("fin-in-chunk-size", "inside the size line of a chunk"),
     _closing_fault("fin-before-last-chunk", "before the last chunk"),
+    _ending_fault("end-after-head", "after the head"),
+    _ending_fault("end-in-middle", "in the middle"),
+    _ending_fault("end-in-character", "inside a UTF-8 character"),
+    _ending_fault("end-in-string", "inside a JSON string"),
+    _ending_fault("end-between-newlines", "between the two newlines of an event"),
+    Fault(
+        name="reset-without-framing",
+        title="a body that only its connection ends is reset in the middle, which clients take for an end",
+        guarantee=Guarantee.PREFIX,
+        place="in the middle",
+        steps=lambda count: (CutBody(count, chunked=False), Reset()),
+        rulings=("R27", "R32"),
+        in_body=True,
+    ),
     Fault(
         name="reset",
         title="the connection is reset in the middle",

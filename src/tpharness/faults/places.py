@@ -7,6 +7,7 @@ response does not have such a place. A cut at offset N lets N bytes through.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,10 @@ class RecordedResponse:
     def at(self, index: int) -> int | None:
         """Return the offset in the raw bytes after `index` bytes of the body, for a cut that lets some through."""
         return self.offsets[index] if 0 < index < len(self.offsets) else None
+
+    def body_before(self, offset: int) -> int:
+        """Return how many bytes of the body come before an offset in the raw bytes."""
+        return bisect_left(self.offsets, offset)
 
     def before_the_first_byte(self) -> int | None:
         """Before the first byte: nothing arrives."""

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle
 
-from tpharness.faults.compress import Compressor
+from tpharness.faults.compress import Compressor, Cutter
 
 __all__ = [
     "Action",
     "Blackhole",
     "Buffer",
+    "CutBody",
     "Fin",
     "Gzip",
     "Notify",
@@ -78,6 +79,17 @@ class Gzip:
 
 
 @dataclass(frozen=True, slots=True)
+class CutBody:
+    """Let the head and this many bytes of the body pass; with `chunked` the framing of the body ends well there.
+
+    Without, the body has no framing of its own, so that only the end of the connection ends it.
+    """
+
+    count: int
+    chunked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Fin:
     """Close the connection in order. Also the action."""
 
@@ -99,7 +111,7 @@ class Send:
     data: bytes
 
 
-Step = Pass | Wait | Notify | Rechunk | Permute | Buffer | Gzip | Fin | Reset | Blackhole
+Step = Pass | Wait | Notify | Rechunk | Permute | Buffer | Gzip | CutBody | Fin | Reset | Blackhole
 Action = Send | Wait | Notify | Fin | Reset | Blackhole
 
 
@@ -125,6 +137,7 @@ class Transmission:
         self._size = 0
         self._request = b""
         self._compressor: Compressor | None = None
+        self._cutter: Cutter | None = None
         self.over = False
 
     def see_request(self, data: bytes) -> None:
@@ -167,6 +180,13 @@ class Transmission:
                     if out := self._compressor.feed(data):
                         yield Send(out)
                     data = b""
+                case CutBody() if self._cutter is not None:
+                    if out := self._cutter.feed(data):
+                        yield Send(out)
+                    data = b""
+                    if self._cutter.over:
+                        self._steps.pop(0)
+                        yield from self._advance()
                 case _:
                     yield Send(data)
                     data = b""
@@ -199,6 +219,9 @@ class Transmission:
                     return
                 case Gzip():
                     self._compressor = Compressor()
+                    return
+                case CutBody(count, chunked):
+                    self._cutter = Cutter(count, chunked=chunked)
                     return
                 case Wait() | Notify() as action:
                     yield action

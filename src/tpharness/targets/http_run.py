@@ -139,6 +139,8 @@ class HttpRun:
             stream.end = "timeout" if isinstance(error.__cause__, TimeoutError) else "network_failure"
         if stream.end is not None and self._options.streams.relay:
             await self._resume_or_wait()
+        elif self._options.streams.relay:  # which may end a body well, and early
+            await self._thread.wait_until_stable()
         if live is _Interruption.DISCONNECT and stream.held:
             wrong = await self._end.check_disconnect(self._http.patience.settle)
             self._findings += [] if wrong is None else [wrong]
@@ -381,7 +383,8 @@ class HttpRun:
         reported = run.interruption is None or run.abort
         if reported and stream.end == "network_failure" and not self._options.streams.relay:
             self._findings.append(BROKEN.at(Place(side="server", byte=len(data))))
-        ids, carriers = self._can.resume and whole, self._carriers and whole
+        carriers = self._carriers and whole and not self._options.streams.relay  # which may end a body well, and early
+        ids = self._can.resume and whole
         self._findings += find_broken_promises(data, ids=ids, carriers=carriers)
         if live is _Interruption.LIMIT and whole:
             self._findings += judge_silence(data, len(run.events), self._http.patience.limit)

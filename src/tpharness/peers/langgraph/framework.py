@@ -93,7 +93,7 @@ class _Conversation:
 
     def __init__(self, thread_id: str) -> None:
         self._id = thread_id
-        self._known = 0
+        self._seen: set[str | None] = set()  # ids of messages, of which an input may drop some again
         self._saver: AsyncSqliteSaver | None = None
         self._new: list[BaseMessage] = []
         self._return_value: dict[str, str] = {}
@@ -136,7 +136,8 @@ class _Conversation:
             await asyncio.gather(reading, stopping, return_exceptions=True)
             state = await agent.aget_state(config)
             messages: list[BaseMessage] = state.values.get("messages") or []
-            self._new, self._known = messages[self._known :], len(messages)
+            self._new = [message for message in messages if message.id not in self._seen]
+            self._seen.update(message.id for message in messages)
 
     async def _checkpointer(self) -> AsyncSqliteSaver:
         if self._saver is None:

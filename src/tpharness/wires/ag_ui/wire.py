@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tpharness.findings import Finding, Kind
@@ -44,8 +44,17 @@ class EventWriter:
         carriers: bool = True,
         message_id: str | None = None,
         tool_name: Callable[[str], str | None] = lambda _: "",
+        has_return: Callable[[str], bool] = lambda _: False,
+        waiting: Collection[str] | None = None,
     ) -> None:
-        self._chunks = Encoder(agent_id=agent_id, carriers=carriers, message_id=message_id, tool_name=tool_name)
+        self._chunks = Encoder(
+            agent_id=agent_id,
+            carriers=carriers,
+            message_id=message_id,
+            tool_name=tool_name,
+            has_return=has_return,
+            waiting=waiting,
+        )
         self._message_id = message_id
         self._events = AgUiEncoder(thread_id=_THREAD, run_id="run")
 
