@@ -15,8 +15,8 @@ CEILINGS = {
     "list scenarios": 5_200,
     "check": 6_500,
     "app --list": 13_500,
-    "run": 29_500,
-    "explain": 2_500,
+    "run": 30_100,
+    "explain": 2_550,
 }
 """Lines of ours that a command may load. Whoever makes one load less lowers its ceiling."""
 

@@ -78,7 +78,8 @@ def _check_value(value: Any, source: str | None) -> tuple[str, list[Finding]]:
 
 
 def _note(finding: Finding) -> Note:
-    return Note(line=f"{finding.line()}; {finding.kind.remedy}", why=finding.code)
+    # Of one document every place is printed; of a batch the first of a kind stands for the others.
+    return Note(line=f"{finding.line()}; {finding.kind.remedy}", what=finding.line(), why=finding.code)
 
 
 def _hidden(found: list[Finding], shown: list[Finding]) -> Iterator[Note]:

@@ -89,7 +89,9 @@ def document_thread(document: Document) -> tuple[dict[str, Any], list[Note]]:
     """
     value, notes = document_json(document)
     thread, filled = fill_agents(value)
-    notes += [Note(line=finding.with_place(file=document.name).line(), why=finding.code) for finding in filled]
+    for finding in filled:
+        line = finding.with_place(file=document.name).line()
+        notes.append(Note(line=line, what=line, why=finding.code))  # each place of one document, once a kind in a batch
     problem = find_shape_problem(thread)
     if problem is not None:
         raise InputError(f"{document.name} is not a thread: {problem}", hint="`tpharness check` reports every problem")
