@@ -19,7 +19,7 @@ from unittest import mock
 from tpharness.explore.mutation.merged_reads import merge_reads, parses
 from tpharness.explore.mutation.reach import CodeThatRan
 from tpharness.journal import Journal
-from tpharness.run import play, session
+from tpharness.run import play, session, sweeps
 from tpharness.run.sweeps import stepped
 from tpharness.scenario import Scenario
 from tpharness.targets import reference
@@ -37,7 +37,7 @@ _STEPS: dict[str, tuple[Any, str]] = {
     "render library messages": (play, "_render_library_messages"),
     "find open calls": (play, "find_open_calls"),
     "judge": (session, "judge"),
-    "sweep": (session, "sweep"),
+    "sweep": (sweeps, "sweep"),
     "judge a place": (stepped, "judge"),
 }
 """The steps of a playing by name: the object that has the function, and the name of its attribute."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from tpharness.explore.mutation.recording import RecordedScenario, Step, steps_replaced
 from tpharness.explore.mutation.same import same
+from tpharness.run.trail import Trail
 from tpharness.targets import Script, TargetOutput, reference
 
 __all__ = ["Replay", "replaying"]
@@ -174,4 +175,7 @@ def _rendered_again(step: Step) -> Any:
     rendered = [rendering.threads(journal) for journal in step.journals]
     if isinstance(was, TargetOutput):
         return _settle(step, replace(was, threads=rendered[-1])) if len(rendered) == 1 else _UNKNOWN
-    return _settle(step, {version: tuple(one[version] for one in rendered) for version in was})
+    if not all(isinstance(trail, Trail) for trail in was.values()):
+        return _UNKNOWN
+    again = {v: replace(trail, states=tuple(one[v] for one in rendered)) for v, trail in was.items()}
+    return _settle(step, again)
