@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.explore.generate.programs import AGENTS, THREAD_ID, Program, moment
 from tpharness.explore.generate.source import Source, flag, flag_on, many, one_of
 from tpharness.explore.generate.values import REASONS
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import ERROR_EVENT, HANDOFF_EVENT, NORMATIVE_PREFIX, SPAWN_EVENT, Version
 from tpharness.scenario import AgentRun, Scenario, Turn, UserInput
 
 __all__ = ["odd_runs"]
@@ -32,8 +32,10 @@ _USAGE: tuple[dict[str, Any], ...] = (
     {"output_tokens": 0},
     {"details": {"a": 1}, "cost": 0.5},
 )
+_OLD_NAMES = next(iter(Version)).features.normative_events
 _EVENTS = (
-    *("data-app-note", "data-tp-thread_spawn", "thread.spawn", "agent.handoff", "error", "thread.end", "data-note"),
+    *("data-app-note", SPAWN_EVENT, _OLD_NAMES[SPAWN_EVENT], _OLD_NAMES[HANDOFF_EVENT], _OLD_NAMES[ERROR_EVENT]),
+    *(_OLD_NAMES[f"{NORMATIVE_PREFIX}thread_end"], "data-note"),
     *("note", "meta:note", "data-meta:note", "data-sys-load", "data-data-note", "data-", "data-tp-own", "source.url"),
 )
 _OUTCOMES = ("success", "failed", "denied", "retried", "interrupted", "odd")
