@@ -6,8 +6,8 @@ makes of the first Ctrl-C. It asks here now and then whether its time is over; a
 
 from __future__ import annotations
 
-import asyncio
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 
     def end(number: int, frame: FrameType | None) -> None:
         cancels(number, frame)
-        raise asyncio.CancelledError
+        raise sys.modules["asyncio"].CancelledError
 
     signal.signal(signal.SIGINT, end)
     try:
@@ -96,4 +96,6 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 
 def _is_of_asyncio(handler: Any) -> bool:
     """Whether a signal handler is that of `asyncio.Runner`, which cancels the task that the runner runs."""
-    return isinstance(handler, partial) and isinstance(getattr(handler.func, "__self__", None), asyncio.Runner)
+    asyncio = sys.modules.get("asyncio")  # not imported here: a command that compares documents does without it
+    owner = getattr(handler.func, "__self__", None) if isinstance(handler, partial) else None
+    return asyncio is not None and isinstance(owner, asyncio.Runner)

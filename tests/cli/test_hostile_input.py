@@ -190,10 +190,10 @@ def test_standard_input_is_read_once(call: Any) -> None:
 
 def test_input_beyond_the_limit_is_refused(call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file, and a stream on standard input, of more bytes than tpharness reads: exit code 2, no half result."""
-    monkeypatch.setattr("tpharness.cli.files.MAX_SIZE", 10)
+    assert parse.MAX_SIZE > 10
+    monkeypatch.setattr(parse, "MAX_SIZE", 10)
     file = tmp_path / "large.sse"
     file.write_bytes(b":" * 11)
-    assert parse.MAX_SIZE > 10
     for args in (["check", str(file)], ["fold", str(file)], ["fold", "-"]):
         called = call(*args, stdin=b":" * 11)
         assert called.code == 2

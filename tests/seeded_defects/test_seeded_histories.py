@@ -9,6 +9,7 @@ from tests.histories.langchain.folding import history, short
 from tests.histories.langchain.table import CODE, ROWS
 from tests.histories.message_parts.build import conversation, journal_of, scenario
 from tests.histories.message_parts.kept import KEPT
+from tests.histories.stored.test_stored import DOUBTFUL, MESSAGES, UI
 from tests.seeded_defects.histories import (
     CHOICE_DEFECTS,
     LANGCHAIN_DEFECTS,
@@ -87,7 +88,9 @@ def test_a_line_that_does_not_decode_is_found(code: str) -> None:
 
 def test_each_kind_of_finding_about_histories_is_seen() -> None:
     """A new kind that nothing was seen to trip is noticed here."""
-    tripped = set(UNDECODABLE).union(*(defect.codes for defect in PLAYED_DEFECTS))
+    stored = {code for cases in (UI, MESSAGES) for _, found, _ in cases.values() for code, _ in found}
+    stored |= {found[0] for _, _, found in DOUBTFUL.values()}
+    tripped = stored.union(UNDECODABLE, *(defect.codes for defect in PLAYED_DEFECTS))
     assert {kind.code for kind in load_kinds().values() if kind.room == "histories"} <= tripped
 
 
@@ -98,7 +101,8 @@ def test_each_check_of_histories_is_seen_to_fail() -> None:
         with defect.seed():
             for result in play_history(scenario(defect.scenario), HISTORIES[defect.history]):
                 failed |= {name for name, state in result.checks.items() if state.value == "failed"}
-    assert failed == set(CHECK_NAMES)
+    # No history of the suite is written for Ollama; its rules are seen to fail on payloads.
+    assert failed == set(CHECK_NAMES) - {"accepted-ollama"}
 
 
 def test_defects_say_what_they_do() -> None:

@@ -49,7 +49,9 @@ COMMANDS: dict[str, CommandEntry] = {
     "sweep": CommandEntry("sweep", "Cut scenarios at every event or byte, or play them in every legal order."),
     "fuzz": CommandEntry("fuzz", "Generate cases, judge them by every check, and shrink what fails.", room="explore"),
     "compare-targets": CommandEntry(
-        "compare_targets", "Say where several implementations make different things of the same.", room="explore"
+        "compare_targets",
+        "Play the same on several servers, or several clients, and print only where they part.",
+        room="explore",
     ),
     "list": CommandEntry(
         "listing", "List scenarios, clauses, rulings, profiles, targets, faults or findings.", "list_"

@@ -242,6 +242,20 @@ RIGHT_MESSAGES = {
     ],
 }
 
+DOUBTFUL: Mapping[str, tuple[StoredFormat, list[Any], tuple[str, str]]] = {
+    "a part of another program": (
+        "ai-sdk",
+        [asked(1), answer(1, {"type": "card", "title": "Paris"}, TEXT)],
+        ("stored-part-unknown", "/1/parts/0"),
+    ),
+    "a message that is older than the one before it": (
+        "pydantic-ai",
+        [REQUEST, RESPONSE, said("request", 3, PROMPT), said("response", 12, WORDS)],
+        ("stored-out-of-order", "/2/timestamp"),
+    ),
+}
+"""What an import takes and somebody should look at: nothing has to be repaired."""
+
 WRONG: list[Any] = [
     *(pytest.param("ai-sdk", *case, id=f"ui: {name}") for name, case in UI.items()),
     *(pytest.param("pydantic-ai", *case, id=f"pydantic: {name}") for name, case in MESSAGES.items()),
@@ -274,6 +288,16 @@ def test_what_is_wrong_is_found_and_repaired(
     read = thread_of_ui_messages if name == "ai-sdk" else thread_of_messages
     imported = read(made.value, agent_id="a", thread_id="t", at=AT.format(0))
     assert imported.losses == ()
+
+
+@pytest.mark.parametrize(("name", "stored", "found"), DOUBTFUL.values(), ids=DOUBTFUL)
+def test_what_is_doubtful_is_found_and_left(name: StoredFormat, stored: Any, found: tuple[str, str]) -> None:
+    """One finding at SHOULD, at its place; the repair changes nothing."""
+    (finding,) = check_stored(stored, name)
+    assert (finding.code, finding.place.pointer, finding.level) == (*found, Level.SHOULD)
+    made = repair_stored(stored, name)
+    assert not made.changes
+    assert made.left == ()
 
 
 @pytest.mark.parametrize(("name", "stored"), RIGHT)
