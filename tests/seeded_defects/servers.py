@@ -55,7 +55,7 @@ class OneRepetition(JournalWriter):
         before = self.version
         super().add_prompt(parts, at)
         if self.version == before:
-            self._user_contents = [object()]
+            self._user_parts = ()
 
 
 class SourcesStay(JournalWriter):

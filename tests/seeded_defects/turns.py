@@ -77,7 +77,7 @@ def turn_for_each_step(was):
 
 def prompt_stored_again(was):
     def request(self, event):
-        self._writer._user_contents = []
+        self._writer._user_parts = ()
         was(self, event)
 
     return request
