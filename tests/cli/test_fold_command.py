@@ -116,7 +116,7 @@ def test_the_time_of_a_tools_result_is_that_of_its_request(call: Any, tmp_path: 
     """Pydantic AI writes it into the part."""
     called = {"tool_name": "look", "tool_call_id": "c1", "args": {}}
     returned = {"part_kind": "tool-return", "tool_name": "look", "tool_call_id": "c1", "content": 1, "timestamp": END}
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"event_kind": "part_start", "index": 0, "part": {"part_kind": "tool-call", **called}},
         {"event_kind": "function_tool_call", "part": called},
         {"event_kind": "function_tool_result", "part": returned},
