@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.facts import join_text, parse_tool_args
 from tpharness.journal import JournalWriter, OpenPart
 from tpharness.server_events import violations as v
-from tpharness.server_events.parts import call_fields, pick_fields
+from tpharness.server_events.parts import call_arguments, pick_fields
 
 __all__ = ["RunCalls"]
 
@@ -53,7 +53,7 @@ class RunCalls:
         args = call.fields["args"] if whole else parse_tool_args(text) if text else {}
         call.raw = text if text and not whole else None
         if started is not None and started["tool_call_id"] == call_id and started.get("args") is not None:
-            args, call.raw = call_fields(started)["args"], _text(started["args"])
+            args, call.raw = call_arguments(started), _text(started["args"])
         elif not text and not whole:
             self._without_args.add(call_id)
         self._writer.close_part(call, args=args)
@@ -68,7 +68,7 @@ class RunCalls:
         call = self._complete.get(call_id)
         if call is None or started.get("args") is None:
             return
-        args = call_fields(started)["args"]
+        args = call_arguments(started)
         if call_id in self._without_args and not self._writer.has_return(call_id):
             self._without_args.discard(call_id)
             call.raw = _text(started["args"])

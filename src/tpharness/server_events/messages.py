@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.facts import normalize_finish_reason, normalize_usage
 from tpharness.journal import Event, Interrupted, JournalWriter
-from tpharness.server_events.parts import call_fields, part_fields
+from tpharness.server_events.parts import call_arguments, part_fields
 from tpharness.server_events.returns import data_events, return_part
 
 __all__ = ["fold_messages", "write_messages"]
@@ -72,7 +72,7 @@ def _response(writer: JournalWriter, message: Mapping[str, Any], at: str) -> Non
         kind = str(part["part_kind"])
         fields = part_fields(kind, part)
         if kind in ("tool-call", "builtin-tool-call"):
-            fields |= call_fields(part)
+            fields["args"] = call_arguments(part)
         if kind == "thinking":
             fields.setdefault("provider_name", "unknown")
         if finished:

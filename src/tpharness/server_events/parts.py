@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.facts import binary_identifier, parse_tool_args, plain_prompt
 from tpharness.journal import OpenPart
 
-__all__ = ["call_fields", "extend_part", "find_prompts", "part_fields", "pick_fields"]
+__all__ = ["call_arguments", "extend_part", "find_prompts", "part_fields", "pick_fields"]
 
 _PART_FIELDS = {
     "text": ("content", "id"),
@@ -45,11 +45,10 @@ def part_fields(kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def call_fields(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a call that is complete, its arguments parsed (R12)."""
+def call_arguments(part: Mapping[str, Any]) -> Any:
+    """Return the arguments of a call that is complete, parsed (R12)."""
     held = part.get("args")
-    args = {} if held is None or held == "" else parse_tool_args(held)
-    return {**pick_fields(part, ("tool_name", "tool_call_id")), "args": args}
+    return {} if held is None or held == "" else parse_tool_args(held)
 
 
 def extend_part(part: OpenPart, delta: Mapping[str, Any]) -> None:
