@@ -242,6 +242,38 @@ def patch(op: str, path: str, **fields: Any) -> Json:
     return {"op": op, "path": path, **fields}
 
 
+AMENDED: Mapping[str, tuple[Any, list[Any]]] = {
+    "unknown-operation": ({"a": 1}, [patch("later", "/a"), patch("add", "/b", value=2)]),
+    "whole-removed": ({"a": 1}, [patch("remove", "")]),
+    "whole-replaced": ({"a": 1}, [patch("replace", "", value=[1])]),
+    "whole-moved": ({"a": [1]}, [patch("move", "", **{"from": "/a"})]),
+    "moved-into-itself": ({"a": {"b": 1}}, [patch("move", "/a/b", **{"from": "/a"})]),
+    "moved-deep-into-itself": ({"a": {"b": {}}}, [patch("move", "/a/b/c", **{"from": "/a"})]),
+    "moved-to-itself": ({"a": {"b": 1}}, [patch("move", "/a", **{"from": "/a"})]),
+    "copied-into-itself": ({"a": {"b": 1}}, [patch("copy", "/a/b", **{"from": "/a"})]),
+    "replaces-what-is-not-there": ({"a": 1}, [patch("replace", "/b", value=2)]),
+    "removes-what-is-not-there": ({"a": 1}, [patch("remove", "/b")]),
+    "behind-the-end": ({"a": [1]}, [patch("add", "/a/2", value=2)]),
+    "at-no-element": ({"a": [1]}, [patch("replace", "/a/1", value=2)]),
+    "at-a-leading-zero": ({"a": [1, 2]}, [patch("remove", "/a/01")]),
+    "at-the-end-marker": ({"a": [1]}, [patch("remove", "/a/-")]),
+    "below-a-text": ({"a": "x"}, [patch("add", "/a/b", value=1)]),
+    "true-is-not-1": ({"a": 1}, [patch("test", "/a", value=True), patch("add", "/b", value=2)]),
+    "null-is-not-absent": ({"a": 1}, [patch("test", "/b", value=None), patch("add", "/b", value=2)]),
+    "test-without-a-value": ({"a": 1}, [patch("test", "/a")]),
+    "add-without-a-value": ({"a": 1}, [patch("add", "/b")]),
+    "copy-without-a-place": ({"a": 1}, [patch("copy", "/b")]),
+    "path-without-a-slash": ({"a": 1}, [patch("add", "b", value=1)]),
+    "path-that-is-a-number": ({"a": 1}, [{"op": "add", "path": 1, "value": 1}]),
+    "bad-escape": ({"a": 1}, [patch("add", "/~2", value=1)]),
+    "operation-without-a-name": ({"a": 1}, [{"path": "/b", "value": 1}]),
+    "operation-with-a-number-for-a-name": ({"a": 1}, [{"op": 1, "path": "/b", "value": 1}]),
+    "operation-that-is-a-number": ({"a": 1}, [7]),
+    "of-null": (None, [patch("add", "/a", value=1)]),
+    "second-fails": ({"a": 1}, [patch("add", "/b", value=1), patch("remove", "/c")]),
+}
+"""A value, and the operations of a JSON Patch for it."""
+
 ORDERS: Mapping[str, list[Json | str]] = {
     "call-without-parent": [STARTED, *WORDS, *call("{}", parent=None), result(), FINISHED],
     "call-of-an-unknown-parent": [STARTED, *call("{}", parent="m5"), FINISHED],
@@ -405,6 +437,13 @@ def _scenes() -> Iterator[tuple[str, list[Json]]]:
             yield f"{group}/{name}/lost", then(STARTED, *events, ending="lost")
     for name, order in ORDERS.items():
         yield f"order/{name}", then(*order)
+    for name, (value, operations) in AMENDED.items():
+        amended = [event("STATE_SNAPSHOT", snapshot=value), event("STATE_DELTA", delta=operations)]
+        yield f"patch/{name}", then(STARTED, *amended, FINISHED)
+        if isinstance(value, dict):
+            of = {"messageId": "a1", "activityType": "plan"}
+            shown = [event("ACTIVITY_SNAPSHOT", **of, content=value), event("ACTIVITY_DELTA", **of, patch=operations)]
+            yield f"patch/{name}/activity", then(STARTED, *shown, FINISHED)
     for name, runs in INTERRUPTS.items():
         yield f"interrupt/{name}", runs
 

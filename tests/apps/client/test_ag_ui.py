@@ -246,5 +246,5 @@ def test_the_application_is_asked_for_events_and_refused_where_the_client_refuse
 
     refused, findings, messages = asyncio.run(main())
     assert accepts == [RECORDED["order/no-start"][0]["accept"]]
-    assert refused == "First event must be 'RUN_STARTED', and is 'TEXT_MESSAGE_START'"
+    assert refused == "the stream begins with TEXT_MESSAGE_START (ag-ui-first-event)"
     assert (findings, [message["role"] for message in messages]) == ([], ["user"])

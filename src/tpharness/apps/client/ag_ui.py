@@ -80,7 +80,7 @@ class AgUi:
     def show(self, held: AgUiMessages | None = None, stream: AgUiStream | None = None) -> None:
         """Write what is held into the messages of the chat; what an earlier run holds is not shown any more."""
         if held is None or held is self.held:
-            streaming = {name for called, name, _ in (stream.open if stream is not None else ()) if "message" in called}
+            streaming = set() if stream is None else stream.streaming
             self._chat.messages = screen_of(self.held, streaming, approvals_on(self._chat.messages))
 
     # ------------------------------------------------------------------------------------------------ inside

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from tpharness.apps.client.json_patch import PatchError, patched
+from tpharness.wires.ag_ui.patch import PatchError, apply_patch
 
 __all__ = ["AgUiMessages"]
 
@@ -136,7 +136,7 @@ class AgUiMessages:
 
     def _state_delta(self, event: Mapping[str, Any]) -> None:
         try:
-            self.state = patched(self.state, event["delta"])
+            self.state = apply_patch(self.state, event["delta"])
         except PatchError:
             return  # it warns, and leaves the state as it is
 
@@ -169,7 +169,7 @@ class AgUiMessages:
             return
         _merge_metadata(message, event)
         try:
-            message["content"] = patched(message["content"], event["patch"])
+            message["content"] = apply_patch(message["content"], event["patch"])
         except PatchError:
             return
         message["activityType"] = event["activityType"]

@@ -134,7 +134,7 @@ def _put(document: Any, path: list[str], value: Any, *, insert: bool) -> Any:
 
 def _remove(document: Any, path: list[str]) -> Any:
     if not path:
-        raise PatchError("the whole document cannot be removed")
+        return None  # RFC 6902 does not say what is left; AG-UI's own client holds null
     key = _key(document, path[0], end=False)
     if len(path) > 1:
         return _with(document, key, _remove(document[key], path[1:]))
