@@ -24,7 +24,7 @@ from benchmarks.table import median_seconds
 from tpharness.dialects import ThreadHeader
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
-from tpharness.explore.generate.programs import Program, program
+from tpharness.explore.generate.programs import GeneratedProgram, program
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import newest_version
@@ -203,9 +203,9 @@ def sweep_apart(size: int) -> Pair:
 
 
 @cache
-def _programs(count: int) -> list[Program]:
+def _programs(count: int) -> list[GeneratedProgram]:
     """Return programs of about thirty events, as a campaign makes them."""
-    found: list[Program] = []
+    found: list[GeneratedProgram] = []
     number = 0
     while len(found) < count:
         made = program(case_source(0, number))

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
-from tpharness.explore.campaigns.judging import Judge
+from tpharness.explore.campaigns.judging import CampaignJudge
 from tpharness.explore.generate.kinds import GENERATORS, FuzzKind
 from tpharness.explore.generate.programs import program
 from tpharness.explore.generate.source import Source
@@ -60,7 +60,7 @@ def others(count: int) -> list[Row]:
     """Measure the other kinds, which all checks judge one by one."""
     rows = []
     with Session() as session:
-        judge = Judge(session)
+        judge = CampaignJudge(session)
         for kind in FuzzKind:
             if kind is FuzzKind.PROGRAMS:
                 continue

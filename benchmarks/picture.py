@@ -18,7 +18,7 @@ from benchmarks.table import Row, at_most, processor_seconds, report, shown
 from tests.picture.looking import look_at
 
 from tpharness.output import write_atomically
-from tpharness.picture import Entry, Page, render_page, timeline_of_case
+from tpharness.picture import PageEntry, PicturePage, render_page, timeline_of_case
 from tpharness.report import Report
 from tpharness.report.html import render_html
 from tpharness.run import RunOptions, run_suite
@@ -55,7 +55,7 @@ def main() -> int:
         file = Path(folder, "long.html")
         begun = time.process_time()
         timeline = timeline_of_case(base_case(load_text(scenario(length), id="bench/long")))
-        file.write_text(render_page(Page(title="long", entries=[Entry(timeline=timeline)])), "utf-8")
+        file.write_text(render_page(PicturePage(title="long", entries=[PageEntry(timeline=timeline)])), "utf-8")
         made = time.process_time() - begun
         look = look_at(file, ["eval", OPENED], *[["eval", STEPS]] * ROUNDS)
         times = sorted(map(min, zip(*look.results[1:], strict=True)))  # what is slow in one round only is the machine

@@ -37,7 +37,7 @@ from benchmarks.table import Row, report, shown
 from tpharness.checks import CHECKS, Delivery, Evidence, Side
 from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import TargetError
-from tpharness.faults.plan import Fin, Pass, Plan, Rechunk, Reset, Wait
+from tpharness.faults.plan import Fin, Pass, Rechunk, RelayPlan, Reset, Wait
 from tpharness.findings import Level
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
@@ -46,7 +46,7 @@ from tpharness.scenario.records import Compare
 from tpharness.server_events import shift
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net import Http
-from tpharness.targets.relay import Relay
+from tpharness.targets.relay import FaultRelay
 from tpharness.targets.remote import Patience
 from tpharness.targets.resume import data_frames, join_resumed
 from tpharness.targets.server_process import ServerProcess
@@ -158,7 +158,7 @@ class Soak:
     async def worker(self, seed: int) -> None:
         """Play runs until there are enough."""
         chance = random.Random(seed)
-        async with Relay("127.0.0.1", self.process.port) as relay:
+        async with FaultRelay("127.0.0.1", self.process.port) as relay:
             number = 0
             while self.begun < self.runs:
                 number += 1
@@ -179,7 +179,7 @@ class Soak:
 class Conversation:
     """One thread: runs on it, the client that hears them, and what is known to be canonical."""
 
-    def __init__(self, soak: Soak, relay: Relay, chance: random.Random, name: str) -> None:
+    def __init__(self, soak: Soak, relay: FaultRelay, chance: random.Random, name: str) -> None:
         self.id = name
         self._soak = soak
         self._relay = relay
@@ -260,7 +260,7 @@ class Conversation:
         if kind in STRUCK:
             at = chance.randrange(1, 3000)
             plans = {"drip": (Rechunk((701,)),), "stall": (Pass(at), Wait(0.02)), "reset": (Pass(at), Reset())}
-            self._relay.plan(Plan(plans.get(kind, (Pass(at), Fin()))))
+            self._relay.plan(RelayPlan(plans.get(kind, (Pass(at), Fin()))))
             endpoint = Endpoint(base=f"http://127.0.0.1:{self._relay.port}", relay=True)
         data = bytearray()
         last = b": tp %d\n" % len(request["run"]["events"])

@@ -23,7 +23,7 @@ from benchmarks.table import at_most, report, shown
 from tpharness.run.plan import base_case
 from tpharness.run.sweeps.streams import sweep_streams
 from tpharness.scenario import CutAt, load_text
-from tpharness.scenario.records import AgentRun, Wire
+from tpharness.scenario.records import AgentRun, GivenStream
 from tpharness.targets import Reference
 from tpharness.wires.vsp.assembler import Assembler
 
@@ -80,7 +80,7 @@ def sweep(events: int, shape: str) -> int:
     user, run = given.turns
     if not isinstance(run, AgentRun):
         raise TypeError("the scenario of this benchmark has a run")
-    scenario = replace(given, turns=(user, replace(run, wire=Wire(data=data))))
+    scenario = replace(given, turns=(user, replace(run, wire=GivenStream(data=data))))
     tried, failed = sweep_streams(base_case(scenario), Reference(), at=CutAt.EVERY_EVENT, reasons=["user_cancelled"])
     if failed or tried < events * 0.9:
         raise SystemExit(f"the sweep of this benchmark fails: {failed[:1]}, {tried} places")

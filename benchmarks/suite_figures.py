@@ -25,7 +25,7 @@ from tpharness.explore.mutation import Defect, Harmless, load_changes, load_scen
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.plan import base_case, make_script
-from tpharness.run.play import Played, Players, play
+from tpharness.run.play import PlayedCase, Players, play
 from tpharness.run.select import select_scenarios
 from tpharness.run.workers import Workers, map_in_order
 from tpharness.scenario import load_scenario
@@ -57,11 +57,11 @@ def _play(target: str, size: int) -> None:
         raise SystemExit(f"{target} does not pass: {finished}")
 
 
-def _record(size: int) -> list[tuple[Script, Played]]:
+def _record(size: int) -> list[tuple[Script, PlayedCase]]:
     """Play scenarios once, without variants and cuts; return what their clients were given."""
     both = Players(server=Reference(), client=Reference())
     scripts: list[Script] = []
-    played: list[Played] = []
+    played: list[PlayedCase] = []
     for one in select_scenarios(_ids(size), (scenarios_dir(),)):
         case = base_case(load_scenario(one.path, root=one.root))
         scripts.append(make_script(case))

@@ -10,10 +10,10 @@ from tpharness.finding_log import MOST_OF_A_KIND
 from tpharness.protocol.parse import MAX_DEPTH, MAX_SIZE
 from tpharness.run import cluster, trail
 from tpharness.targets import capture
-from tpharness.targets.remote import Limits, Patience
+from tpharness.targets.remote import Patience, StreamLimits
 
 MIB = 1 << 20
-LIMITS, PATIENCE = Limits(), Patience()
+LIMITS, PATIENCE = StreamLimits(), Patience()
 ROWS = [
     ("findings of one kind in one document or stream", MOST_OF_A_KIND, ", then their number"),
     ("misfits with the schema of one document", MOST_OF_A_KIND, ", then that there are more"),

@@ -11,7 +11,7 @@ from tests.scenarios import load_all
 from tpharness.clauses import load_clauses
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
-from tpharness.profiles import Profile, find_profiles, load_profiles, parse_profiles
+from tpharness.profiles import SuiteProfile, find_profiles, load_profiles, parse_profiles
 from tpharness.resources import conformance_dir, scenarios_dir, schema_path
 from tpharness.run.select import select_scenarios
 from tpharness.scenario_files import read_clauses
@@ -50,7 +50,7 @@ def test_every_clause_and_every_fault_belong_to_a_profile() -> None:
 
 
 @pytest.mark.parametrize("profile", load_profiles().values(), ids=str)
-def test_every_pattern_of_a_profile_fits_something(profile: Profile) -> None:
+def test_every_pattern_of_a_profile_fits_something(profile: SuiteProfile) -> None:
     """A pattern that fits nothing is a mistake in writing, or left over from something that was renamed."""
     for field, known in (
         ("clauses", list(load_clauses())),
@@ -59,7 +59,7 @@ def test_every_pattern_of_a_profile_fits_something(profile: Profile) -> None:
         ("faults", list(FAULTS)),
     ):
         for pattern in getattr(profile, field):
-            alone = Profile(name="alone", title="", reader="", clauses=(pattern,))
+            alone = SuiteProfile(name="alone", title="", reader="", clauses=(pattern,))
             assert any(map(alone.has_clause, known)), f"{profile.name}: {field}: {pattern}"
     assert any(profile in find_profiles(name, clauses) for name, clauses in CITED.items())
 

@@ -9,6 +9,7 @@ that tpharness could not do what it was asked::
     ├── ScenarioError              a scenario file that cannot be loaded; carries its findings       (exit code 2)
     ├── ThreadError                a thread that cannot be used as asked; carries its findings       (exit code 2)
     └── TargetError                a target broke its contract, or could not be reached
+        └── ItemEndsWorkersError   one thing to play has ended every worker that played it
 
 Every exception has a one-line message (`str(error)`) that names what and where, and a `hint` that says what to do. What
 stands before the `@` of a URL is left out of the message: errors are logged.
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 
     from tpharness.findings import Finding
 
-__all__ = ["InputError", "ScenarioError", "TargetError", "ThreadError", "TpharnessError", "UsageError", "did_you_mean"]
+__all__ = [
+    "InputError",
+    "ItemEndsWorkersError",
+    "ScenarioError",
+    "TargetError",
+    "ThreadError",
+    "TpharnessError",
+    "UsageError",
+    "did_you_mean",
+]
 
 
 class TpharnessError(Exception):
@@ -91,3 +101,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, prefix: str
 
     near = get_close_matches(name, known, n=1)
     return f"did you mean {prefix}{near[0]}?" if near else otherwise
+
+
+class ItemEndsWorkersError(TargetError):
+    """One item has ended every worker that played it. Workers that are started again can play the items after it."""

@@ -29,9 +29,9 @@ from tpharness.wires.registry import default_wire, recognize, recognize_events
 from tpharness.wires.sse.parser import SseParser
 
 __all__ = [
-    "Cut",
     "Folded",
     "Piece",
+    "RunCut",
     "fold",
     "fold_events",
     "fold_stream",
@@ -47,7 +47,7 @@ _BODY = re.compile(r"\s*(?:(?:event|id): ?[^\n]*\n)*data: ?(?:\{\"|\[DONE\])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class RunCut:
     """How a run was cut: the reason, the time if one was given, and the text of an error."""
 
     reason: str
@@ -102,7 +102,7 @@ def fold(
             said = {"part_kind": "user-prompt", "content": piece}
             side.fold.add_user_turn(UserTurn(at=later_time(at, side.time), parts=(said,)))
         else:
-            cut = Cut(reason=interrupted) if interrupted and index == last else None
+            cut = RunCut(reason=interrupted) if interrupted and index == last else None
             side.feed(answer, cut, later_time(at, side.time))
     journal = side.fold.journal()
     return Folded(thread=render(journal, wanted, "fold", at), findings=tuple(side.findings))
@@ -127,7 +127,7 @@ def render(journal: Journal, version: Version, thread_id: str, at: str) -> dict[
 
 
 def fold_stream(
-    data: bytes, file: str, after: int | None, cut: Cut | None, agent: str, at: str
+    data: bytes, file: str, after: int | None, cut: RunCut | None, agent: str, at: str
 ) -> tuple[Journal, list[Finding]]:
     """Fold the bytes of one stream, all or the first `after` events, into a journal and findings.
 
@@ -143,7 +143,7 @@ def fold_stream(
 
 
 def fold_events(
-    data: bytes, file: str, after: int | None, cut: Cut | None, agent: str, at: str
+    data: bytes, file: str, after: int | None, cut: RunCut | None, agent: str, at: str
 ) -> tuple[Journal, list[Finding]]:
     """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON.
 
@@ -176,7 +176,7 @@ class _ClientSide:
         """Everything found so far."""
         return [*self._empty, *self.fold.findings]
 
-    def feed(self, answer: bytes | list[Any], cut: Cut | None, at: str) -> None:
+    def feed(self, answer: bytes | list[Any], cut: RunCut | None, at: str) -> None:
         """Fold one stream, with its end. Nothing at all is an answer only of a run that was cut."""
         self.fold.begin(at)
         if not answer and cut is None:
@@ -211,7 +211,7 @@ class _ServerSide:
         """Everything found so far."""
         return [*self._empty, *self.fold.findings]
 
-    def feed(self, events: bytes | list[Any], cut: Cut | None, at: str) -> None:
+    def feed(self, events: bytes | list[Any], cut: RunCut | None, at: str) -> None:
         """Fold the events of one run, with its end. Nothing at all is an answer only of a run that was cut."""
         if not events and cut is None:
             self._empty.append(NO_EVENTS.at(Place(side="server", event=0)))

@@ -17,13 +17,13 @@ from tpharness.errors import UsageError
 from tpharness.resources import conformance_dir
 from tpharness.suite_yaml import load_suite_yaml
 
-__all__ = ["Profile", "find_profiles", "load_profiles", "parse_profiles"]
+__all__ = ["SuiteProfile", "find_profiles", "load_profiles", "parse_profiles"]
 
 _FAULT = "@fault-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class SuiteProfile:
     """One profile. `reader` says in one sentence whom it is for; `core` profiles build on those before them.
 
     `clauses`, `scenarios`, `faults` and `struck` are patterns of ids: what belongs to the profile, and the scenarios
@@ -57,11 +57,11 @@ class Profile:
 
 
 @cache
-def load_profiles() -> Mapping[str, Profile]:
+def load_profiles() -> Mapping[str, SuiteProfile]:
     """Return every profile by name, in the order in which an implementer takes them on."""
     raw = load_suite_yaml(conformance_dir() / "profiles.yaml")
     return {
-        item["name"]: Profile(
+        item["name"]: SuiteProfile(
             name=item["name"],
             title=item["title"],
             reader=item["for"],
@@ -72,7 +72,7 @@ def load_profiles() -> Mapping[str, Profile]:
     }
 
 
-def find_profiles(case: str, clauses: Iterable[str]) -> tuple[Profile, ...]:
+def find_profiles(case: str, clauses: Iterable[str]) -> tuple[SuiteProfile, ...]:
     """Return the profiles that a case belongs to, by its id and by the clauses that its scenario cites.
 
     Every built-in case belongs to one at least. A scenario of somebody's own without a clause belongs to none.

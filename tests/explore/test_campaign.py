@@ -13,7 +13,7 @@ from tpharness.errors import InputError, UsageError
 from tpharness.explore.campaigns import judging
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.campaigns.cases import Judged, case_source
-from tpharness.explore.campaigns.judging import Judge
+from tpharness.explore.campaigns.judging import CampaignJudge
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure
 from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import GENERATORS, FuzzKind
@@ -73,7 +73,7 @@ def causes_when_judged(path: str, client: str = "reference") -> set[str]:
     """Judge a saved file as `tpharness fuzz --replay` does."""
     kind, subject = load_subject(Path(path))
     with Session(client=client) as session:
-        return {str(cause) for cause in causes_of(Judge(session).findings(kind, subject))}
+        return {str(cause) for cause in causes_of(CampaignJudge(session).findings(kind, subject))}
 
 
 # ------------------------------------------------------------------------------------------------ planted defects
@@ -217,7 +217,7 @@ def test_a_saved_failure_is_judged_again(losing):
     assert kind is FuzzKind.PROGRAMS
     assert failure.cause in causes_when_judged(failure.file, LOSING)
     with Session() as session:
-        assert Judge(session).findings(kind, subject) == ()
+        assert CampaignJudge(session).findings(kind, subject) == ()
 
 
 class Unable(Reference):
@@ -232,7 +232,7 @@ def test_what_a_target_cannot_play_is_no_failure():
     """It is not applicable in a run, and nothing to be reported in a campaign."""
     scenario = load_builtin("basics/tool-call-and-answer")
     with Session(server="python:tests.explore.test_campaign:Unable") as session:
-        assert Judge(session).findings(FuzzKind.PROGRAMS, scenario) == ()
+        assert CampaignJudge(session).findings(FuzzKind.PROGRAMS, scenario) == ()
 
 
 def test_a_document_that_loses_a_field_is_saved_as_a_document(tmp_path, monkeypatch):

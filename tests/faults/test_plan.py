@@ -24,8 +24,8 @@ from tpharness.faults.plan import (
     Notify,
     Pass,
     Permute,
-    Plan,
     Rechunk,
+    RelayPlan,
     Reset,
     Send,
     Step,
@@ -39,7 +39,7 @@ ASKED = b"GET / HTTP/1.1\r\nAccept-Encoding: br, gzip\r\n\r\n"
 
 def actions(steps: tuple[Step, ...], *reads: bytes, asked: bytes = b"", ends: bool = True) -> list[Action]:
     """Return what is done with reads, writes next to each other joined."""
-    carrier = Transmission(Plan(steps))
+    carrier = Transmission(RelayPlan(steps))
     carrier.see_request(asked)
     done = list(carrier.begin())
     for data in reads:
@@ -105,7 +105,7 @@ def test_pieces_have_their_sizes_across_reads() -> None:
 
 def test_nothing_follows_the_end() -> None:
     """What comes later from upstream is dropped."""
-    carrier = Transmission(Plan((Pass(1), Reset())))
+    carrier = Transmission(RelayPlan((Pass(1), Reset())))
     assert list(carrier.begin()) == []
     assert list(carrier.feed(b"ab")) == [Send(b"a"), Reset()]
     assert list(carrier.feed(b"cd")) == []

@@ -11,7 +11,7 @@ from tests.picture.test_page import HOSTILE, Elements
 
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.picture import application_sections, applications_of_trace, entries_of_trace
-from tpharness.picture.page import Page, render_page
+from tpharness.picture.page import PicturePage, render_page
 from tpharness.report.html import render_html
 from tpharness.report.summary import Report
 from tpharness.trace.format import encode_line
@@ -75,7 +75,7 @@ def write(path: Path, words: str = "Here", *, outcome: str = "failed") -> Trace:
 def page_of(trace: Trace) -> str:
     """Return the page that `tpharness show TRACE --html` writes."""
     sections = application_sections("What happened", applications_of_trace(trace).values())
-    return render_page(Page(title="trace", sections=sections))
+    return render_page(PicturePage(title="trace", sections=sections))
 
 
 def cells(page: str) -> list[str]:

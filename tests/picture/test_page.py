@@ -8,7 +8,7 @@ import json
 import re
 from html.parser import HTMLParser
 
-from tpharness.picture import Entry, Page, plain_timeline, render_page, timeline_of_file
+from tpharness.picture import PageEntry, PicturePage, plain_timeline, render_page, timeline_of_file
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\u202egnp.exe\x1b[31m]]>\ud83d&amp;"
 
@@ -24,9 +24,9 @@ def hostile_page() -> str:
     body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
     timeline = timeline_of_file(f"{HOSTILE}.sse", body + f": {HOSTILE}\n\n".encode("utf-8", "replace"))
     return render_page(
-        Page(
+        PicturePage(
             title=HOSTILE,
-            entries=[Entry(timeline=timeline, outcome=HOSTILE, note=HOSTILE), Entry(timeline=timeline)],
+            entries=[PageEntry(timeline=timeline, outcome=HOSTILE, note=HOSTILE), PageEntry(timeline=timeline)],
             plain=[plain_timeline(timeline)],
         )
     )

@@ -12,7 +12,7 @@ from tests.picture.looking import look_at
 from tests.picture.test_page import HOSTILE, hostile_page
 from tests.scenarios import load_builtin
 
-from tpharness.picture import Entry, Page, plain_timeline, render_page, timeline_of_case, timeline_of_file
+from tpharness.picture import PageEntry, PicturePage, plain_timeline, render_page, timeline_of_case, timeline_of_file
 from tpharness.run.plan import base_case
 from tpharness.scenario import load_text
 
@@ -26,9 +26,9 @@ def page(tmp_path: Path) -> Path:
     """Return a page with two cases, the second with bytes that the client lost."""
     timelines = [timeline_of_case(base_case(load_builtin(name))) for name in CASES]
     file = tmp_path / "page.html"
-    entries = [Entry(timeline=timeline) for timeline in timelines]
+    entries = [PageEntry(timeline=timeline) for timeline in timelines]
     plain = [plain_timeline(timeline) for timeline in timelines]
-    file.write_text(render_page(Page(title="Two cases", entries=entries, plain=plain)), "utf-8")
+    file.write_text(render_page(PicturePage(title="Two cases", entries=entries, plain=plain)), "utf-8")
     return file
 
 
@@ -117,7 +117,9 @@ def test_makes_the_screenshot_of_the_docs(tmp_path: Path) -> None:
     """`TPHARNESS_SCREENSHOT=docs/picture.png` writes it: both sides cut apart, in the middle of a call."""
     timeline = timeline_of_case(base_case(load_builtin(CASES[0])))
     file = tmp_path / "page.html"
-    file.write_text(render_page(Page(title="tool-call-and-answer.yaml", entries=[Entry(timeline=timeline)])), "utf-8")
+    file.write_text(
+        render_page(PicturePage(title="tool-call-and-answer.yaml", entries=[PageEntry(timeline=timeline)])), "utf-8"
+    )
     shot = Path(os.environ.get("TPHARNESS_SCREENSHOT", tmp_path / "shot.png")).absolute()
     seen = look_at(
         file,
@@ -164,7 +166,7 @@ def test_a_megabyte_in_one_string_is_cut_where_it_is_shown(tmp_path: Path) -> No
     body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
     file = tmp_path / "large.html"
     timeline = timeline_of_file("large.sse", body.encode())
-    file.write_text(render_page(Page(title="large", entries=[Entry(timeline=timeline)])), "utf-8")
+    file.write_text(render_page(PicturePage(title="large", entries=[PageEntry(timeline=timeline)])), "utf-8")
     length = "document.getElementById('threads').textContent.length"
     seen = look_at(file, ["eval", length], ["text", "#threads .rest"], ["click", "#threads .rest"], ["eval", length])
     assert seen.results[0] < 5000
@@ -181,7 +183,7 @@ def test_of_a_long_thread_the_end_is_shown_first(tmp_path: Path) -> None:
     text = f"description: Many calls.\nclauses: [cycle.kept]\nturns:\n  - user: Hi\n  - steps:\n{steps}"
     file = tmp_path / "long.html"
     timeline = timeline_of_case(base_case(load_text(text, id="chat/long")))
-    file.write_text(render_page(Page(title="long", entries=[Entry(timeline=timeline)])), "utf-8")
+    file.write_text(render_page(PicturePage(title="long", entries=[PageEntry(timeline=timeline)])), "utf-8")
     count = ["eval", "document.querySelectorAll('#threads .pair').length"]
     seen = look_at(file, count, ["text", "#threads button.earlier"], ["click", "#threads button.earlier"], count)
     assert seen.results == [40, "Show 22 earlier turns and messages", None, 62]

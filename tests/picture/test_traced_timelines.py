@@ -10,7 +10,7 @@ from tests.picture.looking import look_at
 from tests.picture.test_timelines import thread_of
 from tests.report.test_html_report import cases
 
-from tpharness.picture import MOST_BYTES, Entry, Page, entries_of_trace, render_page
+from tpharness.picture import MOST_BYTES, PageEntry, PicturePage, entries_of_trace, render_page
 from tpharness.picture.traces import timeline_of_trace
 from tpharness.trace.read import Trace
 
@@ -105,10 +105,10 @@ def test_the_page_of_a_run_has_the_cases_of_its_trace(folder: Path) -> None:
 @pytest.mark.browser
 def test_the_departing_side_is_beside_what_it_should_hold(folder: Path, tmp_path: Path) -> None:
     """That is what the page opens with; the server can be compared with the client as well."""
-    entries: list[Entry]
+    entries: list[PageEntry]
     entries, _ = entries_of_trace(Trace.open(folder / "trace.zip"), MOST_BYTES)
     file = tmp_path / "trace.html"
-    file.write_text(render_page(Page(title="trace", entries=entries)), "utf-8")
+    file.write_text(render_page(PicturePage(title="trace", entries=entries)), "utf-8")
     heads = ["text", "#heads"]
     seen = look_at(
         file,

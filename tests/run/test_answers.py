@@ -11,10 +11,9 @@ from typing import Any, cast
 import pytest
 from tests.distribution import Sample
 
-from tpharness.errors import TargetError
+from tpharness.errors import ItemEndsWorkersError, TargetError
 from tpharness.resources import scenarios_dir
-from tpharness.run.answers import Answer, make_answer, results_of
-from tpharness.run.cluster import ItemEndsWorkersError
+from tpharness.run.answers import WorkerAnswer, make_answer, results_of
 from tpharness.run.dispatch import open_session, play_one, play_selected
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario, select_scenarios
@@ -31,7 +30,7 @@ def selected(*ids: str) -> list[SelectedScenario]:
     return select_scenarios(ids, [ROOT])
 
 
-def honest(one: SelectedScenario) -> Answer:
+def honest(one: SelectedScenario) -> WorkerAnswer:
     """Play a scenario as a worker does."""
     return make_answer(one, play_one(load_scenario(one.path, root=one.root), RunOptions(), place=one.place))
 
@@ -51,11 +50,11 @@ def swept() -> str:
     raise AssertionError("no scenario is cut at every event")
 
 
-LIES: dict[str, tuple[Callable[[Answer], Any], str]] = {
+LIES: dict[str, tuple[Callable[[WorkerAnswer], Any], str]] = {
     "nothing": (lambda _: None, "it is not a list of results but NoneType"),
     "something else": (
         lambda a: replace(a, results=cast("Any", ("passed",))),
-        "it is not a list of results but Answer",
+        "it is not a list of results but WorkerAnswer",
     ),
     "no result": (lambda a: replace(a, results=()), "it has no result"),
     "another case": (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from tpharness.run.batches import Answer, deal_batches
+from tpharness.run.batches import BatchAnswer, deal_batches
 
 _TENTHS = """
 80 176 218 193 548 253 177 193 105 244 137 204 495 101 109 271 339 200 134 286 76 77 67 139 91 191 62 175 81 100 104
@@ -48,7 +48,7 @@ class VirtualCrew:
         self._seconds = seconds
         self._broken = broken
         self._free = [0.0] * workers
-        self.ends: list[tuple[float, int, Answer[int]]] = []
+        self.ends: list[tuple[float, int, BatchAnswer[int]]] = []
 
     def size(self) -> int:
         """Return how many there are."""
@@ -62,11 +62,11 @@ class VirtualCrew:
         took = sum(map(self._seconds, good))
         heapq.heappush(self._free, begun + took)
         error = BrokenError() if not good else None
-        heapq.heappush(self.ends, (begun + took, len(self.tasks), Answer(results=good, seconds=took, error=error)))
+        heapq.heappush(self.ends, (begun + took, len(self.tasks), BatchAnswer(results=good, seconds=took, error=error)))
         self.tasks.append(len(items))
         return len(self.tasks) - 1
 
-    def wait(self) -> tuple[int, Answer[int]]:
+    def wait(self) -> tuple[int, BatchAnswer[int]]:
         """Go on to the end of the first task that is done."""
         end, task, answer = heapq.heappop(self.ends)
         self.now = max(self.now, end) + COLLECT
@@ -141,7 +141,7 @@ def test_a_batch_that_breaks_off_is_played_to_its_end() -> None:
         if 50 in items and len(items) > 1 and not lost:
             lost.extend(items)
             crew.tasks.append(len(items))
-            heapq.heappush(crew.ends, (crew.now, len(crew.tasks) - 1, Answer(results=())))
+            heapq.heappush(crew.ends, (crew.now, len(crew.tasks) - 1, BatchAnswer(results=())))
             return len(crew.tasks) - 1
         return submit(items)
 

@@ -22,7 +22,7 @@ from tpharness.targets import Reference, resolve_client, resolve_server
 from tpharness.targets.contract import Script, TargetOutput
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
 from tpharness.targets.http_server import HttpServer
-from tpharness.targets.remote import Limits, Remote
+from tpharness.targets.remote import Remote, StreamLimits
 
 STEADY = replace(CALM, limit=0.1)
 """For servers that keep the contract: a slow machine is none of their faults."""
@@ -232,9 +232,9 @@ def test_a_spec_with_http_is_a_server_and_no_client() -> None:
 def test_a_limit_is_the_callers() -> None:
     """A stream of a few bytes can be too long as well."""
     with pytest.raises(TargetError, match=r"stream-endless.*more than 100 bytes"):
-        served(script("tools/metadata"), limits=Limits(stream=100))
+        served(script("tools/metadata"), limits=StreamLimits(stream=100))
     with pytest.raises(TargetError, match="answers with more than 10 bytes"):
-        served(script("tools/metadata"), limits=Limits(body=10))
+        served(script("tools/metadata"), limits=StreamLimits(body=10))
 
 
 def relay_to(port: int, keep: Callable[[bytes], bytes], *, silent: bool = False) -> RawServer:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.targets.running import open_descriptors
 
-from tpharness.faults.plan import Blackhole, Buffer, Fin, Notify, Pass, Plan, Rechunk, Reset, Step, Wait
-from tpharness.targets.relay import Relay
+from tpharness.faults.plan import Blackhole, Buffer, Fin, Notify, Pass, Rechunk, RelayPlan, Reset, Step, Wait
+from tpharness.targets.relay import FaultRelay
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
 ANSWER = b"one two three four"
@@ -70,7 +70,7 @@ async def upstream(server: Upstream | None = None) -> AsyncIterator[Upstream]:
         await listening.wait_closed()
 
 
-async def asked(relay: Relay, *, seconds: float = 5.0) -> bytes | str:
+async def asked(relay: FaultRelay, *, seconds: float = 5.0) -> bytes | str:
     """Ask through a relay; return the answer, or the name of what went wrong."""
     reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
     try:
@@ -99,8 +99,8 @@ def test_a_plan_is_carried_out_to_the_byte(steps: tuple[Step, ...], seen: bytes 
     """The record has what the server sent, not what passed the relay."""
 
     async def work() -> None:
-        async with upstream() as server, Relay("127.0.0.1", server.port) as relay:
-            relay.plan(Plan(steps))
+        async with upstream() as server, FaultRelay("127.0.0.1", server.port) as relay:
+            relay.plan(RelayPlan(steps))
             assert await asked(relay) in (seen, *(["ConnectionResetError"] if steps == (Fin(),) else []))
             assert await asked(relay) == ANSWER, "a plan is for one connection"
             assert bytes(relay.recorded[1]) == ANSWER
@@ -114,8 +114,8 @@ def test_a_half_open_connection_tells_nobody() -> None:
 
     async def work() -> None:
         async with upstream(Upstream(b"one two stay")) as server:
-            async with Relay("127.0.0.1", server.port) as relay:
-                relay.plan(Plan((Pass(3), Blackhole())))
+            async with FaultRelay("127.0.0.1", server.port) as relay:
+                relay.plan(RelayPlan((Pass(3), Blackhole())))
                 reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
                 writer.write(b"hello\n")
                 assert await reader.readexactly(3) == b"one"
@@ -134,7 +134,7 @@ def test_a_client_that_goes_is_seen_to_go() -> None:
     """As without a relay."""
 
     async def work() -> None:
-        async with upstream(Upstream(b"one two stay")) as server, Relay("127.0.0.1", server.port) as relay:
+        async with upstream(Upstream(b"one two stay")) as server, FaultRelay("127.0.0.1", server.port) as relay:
             reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
             writer.write(b"hello\n")
             await reader.readexactly(3)
@@ -150,7 +150,7 @@ def test_a_server_that_is_not_there_resets() -> None:
     async def work() -> None:
         async with upstream() as server:
             gone = server.port
-        async with Relay("127.0.0.1", gone) as relay:
+        async with FaultRelay("127.0.0.1", gone) as relay:
             assert await asked(relay) == "ConnectionResetError"
             assert relay.refused == 1
 
@@ -167,8 +167,11 @@ def test_the_clock_is_the_callers_and_calls_reach_it() -> None:
         async def sleep(seconds: float) -> None:
             slept.append(seconds)
 
-        async with upstream() as server, Relay("127.0.0.1", server.port, on_notify=called.append, sleep=sleep) as relay:
-            relay.plan(Plan((Notify("begin"), Pass(3), Wait(3600), Notify("x"), Rechunk((5,), pause=60))))
+        async with (
+            upstream() as server,
+            FaultRelay("127.0.0.1", server.port, on_notify=called.append, sleep=sleep) as relay,
+        ):
+            relay.plan(RelayPlan((Notify("begin"), Pass(3), Wait(3600), Notify("x"), Rechunk((5,), pause=60))))
             assert await asked(relay) == ANSWER
         assert slept == [3600, 60, 60, 60]
         assert called == ["begin", "x"]

@@ -25,7 +25,7 @@ from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import load_text
 from tpharness.targets import Reference, Script
-from tpharness.targets.remote import Limits, Patience, Remote, UnreachableError
+from tpharness.targets.remote import Patience, Remote, StreamLimits, UnreachableError
 from tpharness.targets.spec import resolve_client, resolve_server
 from tpharness.targets.stdio import StdioClient, StdioServer
 from tpharness.verdict import Outcome as Verdict
@@ -291,7 +291,7 @@ def test_a_process_that_goes_wrong_is_told_as_what_it_is(name: str, script: Scri
 def test_a_line_without_end_is_cut_off(script: Script) -> None:
     """No more is taken in than the limit says."""
     code = "while True: os.write(1, b'x' * 65536)"
-    error = serve(StdioServer(spec(at_serve(code)), patience=ROOMY, limits=Limits(body=1 << 20)), script)
+    error = serve(StdioServer(spec(at_serve(code)), patience=ROOMY, limits=StreamLimits(body=1 << 20)), script)
     assert "a line of more than 1048576 bytes" in str(error)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpharness.certificate.counts import Extent
-from tpharness.profiles import Profile, load_profiles
+from tpharness.profiles import SuiteProfile, load_profiles
 from tpharness.readings import Readings
 
 __all__ = ["CONFORMS", "IN_PART", "as_before", "claim_extent", "make_claims"]
@@ -73,7 +73,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_MOST_IDS])}{more}"
 
 
-def _judge(playing: Mapping[str, Any], profile: Profile, version: str) -> tuple[str, str]:
+def _judge(playing: Mapping[str, Any], profile: SuiteProfile, version: str) -> tuple[str, str]:
     row = playing["profiles"].get(profile.name, {})
     unstable = [case for case, profiles in playing["unstable"].items() if profile.name in profiles]
     judged = sum(row.get(key, 0) for key in ("passed", "departing", "failed"))

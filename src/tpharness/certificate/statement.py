@@ -18,7 +18,7 @@ from tpharness.certificate.suite import describe_suite, sha256
 from tpharness.errors import InputError
 from tpharness.protocol.parse import parse_json
 from tpharness.run.applicable import describe_target
-from tpharness.run.tracing.record import find_secrets
+from tpharness.run.tracing.secrets import find_secrets
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.forms import capabilities_json
 

@@ -11,7 +11,7 @@ from tpharness.cli.files import print_json, read_bytes
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.document_files import NO_TIME, sort_of
 from tpharness.errors import UsageError
-from tpharness.folding import Cut, fold_events, fold_stream, render
+from tpharness.folding import RunCut, fold_events, fold_stream, render
 from tpharness.printable import say
 from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import newest_version, parse_version
@@ -57,7 +57,7 @@ def fold(
     raise Exit(1 if any(f.level.value == "must" for f in findings) else 0)
 
 
-def _cut(text: str | None) -> Cut | None:
+def _cut(text: str | None) -> RunCut | None:
     if text is None:
         return None
     where, stated, error = text.partition("=")
@@ -69,7 +69,7 @@ def _cut(text: str | None) -> Cut | None:
     refuse_misspelt_reason(reason)
     if stated and reason != "error":
         raise UsageError(f"--interrupt: {reason} has no text", hint="only an error has one, as in error@TIME=TEXT")
-    return Cut(
+    return RunCut(
         reason=reason,
         at=_time("--interrupt", time) if time else None,
         error=_QUOTED.sub(r"\1", error) if stated else None,

@@ -16,7 +16,7 @@ from tpharness.cli.stop_signals import STOP
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
-from tpharness.explore.campaigns.judging import Judge
+from tpharness.explore.campaigns.judging import CampaignJudge
 from tpharness.explore.campaigns.replaying import play_saved
 from tpharness.explore.campaigns.state import CampaignState, load_state
 from tpharness.explore.campaigns.subject_files import load_subject
@@ -124,7 +124,7 @@ def fuzz(
 def _judge_again(file: Path, session: Session, traced: TraceReport, *, as_json: bool) -> int:
     """Judge a saved failure, say what is wrong with it and leave its trace; return the exit code."""
     what, subject = load_subject(file)
-    findings = list(Judge(session).findings(what, subject))
+    findings = list(CampaignJudge(session).findings(what, subject))
     if findings:
         _trace([file], session, traced)
     elif not as_json:

@@ -22,7 +22,7 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
 from tpharness.run.dispatch import play_one
 from tpharness.run.options import RunOptions
-from tpharness.run.play import Played
+from tpharness.run.play import PlayedCase
 from tpharness.run.record import record_case, record_stream
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
@@ -139,7 +139,7 @@ def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) 
         some = ", ".join(one.id for one in found[:3])
         raise UsageError(f"{name!r} names {len(found)} scenarios, and one is recorded", hint=f"for example {some}")
     scenario = load_scenario(found[0].path, root=found[0].root)
-    seen: list[Played] = []
+    seen: list[PlayedCase] = []
     with Session(server=source) as session:
         adapted, reason = session.run(session.adapt(scenario))
         if reason:

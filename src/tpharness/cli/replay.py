@@ -18,7 +18,7 @@ from tpharness.report.trace_lines import event_line
 from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
 from tpharness.run.plan import Case, expected_delivery, make_script
-from tpharness.run.play import Played, comparison_mode
+from tpharness.run.play import PlayedCase, comparison_mode
 from tpharness.run.requests import parse_compare
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
@@ -64,7 +64,7 @@ def replay(
         version = newest_version(adapted.versions)
         case = case_of(adapted.scenario, name, adapted.versions, session.players)
         say(f"{case.id}, version {version.value}: {scenario.description}")
-        seen: list[Played] = []
+        seen: list[PlayedCase] = []
         result = session.run(session.play_case(case, thorough="@" not in case.id, observe=seen.append))
         if seen:
             _show_server(case, version, seen[0], session)
@@ -73,7 +73,7 @@ def replay(
     raise Exit(0 if result.outcome.green else 1)
 
 
-def _show_server(case: Case, version: Version, played: Played, session: Session) -> None:
+def _show_server(case: Case, version: Version, played: PlayedCase, session: Session) -> None:
     say("", "server")
     served = played.served
     if served is not None and (played.recorded or is_foreign(session.players.server)):
@@ -137,7 +137,7 @@ def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> None
     watch.step(f"     {f'interrupted: {cut.reason}' if cut else 'end of the run'}", session.threads())
 
 
-def _show_client(case: Case, version: Version, played: Played, session: Session) -> None:
+def _show_client(case: Case, version: Version, played: PlayedCase, session: Session) -> None:
     """Show what the client was given; the reference's thread is shown as it grows, another client's at its end."""
     reference = None if is_foreign(session.players.client) else ReferenceClient(make_script(case))
     watch = _Watch(version)

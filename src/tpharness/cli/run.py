@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+from tpharness import run as runner
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import shown_on_every_way_out, take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
-from tpharness.cli.watch import watch_run
 from tpharness.errors import TargetError, UsageError
 from tpharness.printable import make_printable, say
 from tpharness.profiles import parse_profiles
@@ -27,18 +27,19 @@ from tpharness.report import (
 from tpharness.report.terminal import make_console
 from tpharness.report.trace import TraceReport
 from tpharness.run import RunOptions
-from tpharness.run.cluster import check_address
 from tpharness.run.configured import Configured, read_configured
 from tpharness.run.keyword import Keyword
 from tpharness.run.last_failed import LastFailed
 from tpharness.run.order import Order
 from tpharness.run.pairs import plan_runs, play_run
 from tpharness.run.requests import parse_clauses, parse_compare, parse_faults
-from tpharness.run.shard import Shard
 from tpharness.scenario_files import BUILT_IN, is_built_in
 from tpharness.trace.format import Traced
 from tpharness.verdict.baseline_write import check_new_baseline
 from tpharness.verdict.pair import Pair
+
+if TYPE_CHECKING:
+    from tpharness.run.shard import Shard
 
 __all__ = ["run"]
 
@@ -146,8 +147,8 @@ def run(
         jobs=jobs,
         baseline=baseline,
         faults=parse_faults(fault or []),
-        shard=None if shard is None else Shard.parse(shard),
-        cluster="" if cluster is None else check_address(cluster),
+        shard=None if shard is None else _parse_shard(shard),
+        cluster="" if cluster is None else runner.check_address(cluster),
         order=None if order is None else Order.parse(order),
         profiles=parse_profiles(profile),
         clauses=parse_clauses(clause or []),
@@ -160,6 +161,8 @@ def run(
     if watching:
         if write_baseline is not None:
             raise UsageError("--write-baseline is for one whole run", hint="leave --watch away")
+        from tpharness.cli.watch import watch_run  # noqa: PLC0415
+
         watch_run(shared, [*server, *client], [word for word in sys.argv[1:] if word != "--watch"])
     plays = plan_runs(shared, servers=server, clients=client, dialects=dialect)
     reports = {pair: Report(trace=None if trace is Traced.NONE else trace_to) for pair in plays}
@@ -267,3 +270,9 @@ def _play_of_several(pair: Pair, options: RunOptions, report: Report, traced: Tr
             out = make_console(stderr=how.stderr, markup=False, soft_wrap=True)
             for line in ("", f"COULD NOT RUN {pair}", f"  {error}", f"  {error.hint}"):
                 out.print(make_printable(line))
+
+
+def _parse_shard(text: str) -> Shard:
+    from tpharness.run.shard import Shard  # noqa: PLC0415
+
+    return Shard.parse(text)

@@ -17,7 +17,7 @@ from tpharness.errors import UsageError
 from tpharness.output import write_atomically
 from tpharness.picture import (
     MOST_BYTES,
-    Page,
+    PicturePage,
     application_sections,
     applications_of_trace,
     entries_of_trace,
@@ -29,7 +29,7 @@ from tpharness.printable import counted, make_printable, say
 from tpharness.report.terminal import make_console
 from tpharness.report.trace_lines import Line, case_lines
 from tpharness.trace.parting import find_parting
-from tpharness.trace.read import Entry, Trace, TracedCase
+from tpharness.trace.read import Trace, TracedCase, TracedEntry
 
 __all__ = ["show"]
 
@@ -70,7 +70,7 @@ def show(
         out.print(f"[{style}]{text}[/]" if style else text)
 
 
-def _write_page(trace: Trace, entry: Entry | None, path: str) -> None:
+def _write_page(trace: Trace, entry: TracedEntry | None, path: str) -> None:
     entries, left_out = entries_of_trace(trace, MOST_BYTES, only=entry)
     sections = application_sections("What happened", applications_of_trace(trace, only=entry).values())
     if not entries and not sections:
@@ -80,7 +80,9 @@ def _write_page(trace: Trace, entry: Entry | None, path: str) -> None:
     title = trace.name if entry is None else entry.case
     lead = f'<p class="muted">{text_html(str(trace.about["command"]))}</p>'
     plain = [plain_timeline(one.timeline) for one in entries]
-    write_atomically(path, render_page(Page(title=title, lead=lead, sections=sections, entries=entries, plain=plain)))
+    write_atomically(
+        path, render_page(PicturePage(title=title, lead=lead, sections=sections, entries=entries, plain=plain))
+    )
     if left_out:
         say(f"left out, so that the page stays below 15 MB: {counted(len(left_out), 'case')}; name one", err=True)
     if path != "-":
@@ -114,7 +116,7 @@ def _list_lines(trace: Trace, *, whole: bool) -> list[Line]:
     return lines
 
 
-def _entry_line(entry: Entry, alike: int, *, several: bool) -> Line:
+def _entry_line(entry: TracedEntry, alike: int, *, several: bool) -> Line:
     pair = f" (server {entry.server}, client {entry.client})" if several else ""
     codes = f"  {', '.join(entry.codes)}" if entry.codes else ""
     more = f", and {alike} alike" if alike else ""

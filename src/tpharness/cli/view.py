@@ -11,8 +11,8 @@ from tpharness.errors import InputError
 from tpharness.output import write_atomically
 from tpharness.picture import (
     MOST_BYTES,
-    Entry,
-    Page,
+    PageEntry,
+    PicturePage,
     application_sections,
     applications_of_trace,
     entries_of_trace,
@@ -61,7 +61,7 @@ def view(
     if reason is not None:
         refuse_misspelt_reason(reason)
     wanted = None if version is None else parse_version(version)
-    entries: list[Entry] = []
+    entries: list[PageEntry] = []
     sections: list[str] = []
     for name in files:
         if Path(name).suffix == ".zip" or Path(name, INDEX).is_file():
@@ -73,11 +73,11 @@ def view(
                 say(f"{name}: left out, so that the page stays small: {counted(len(left_out), 'case')}", err=True)
         else:
             timeline = timeline_of_file(name, read_bytes(name), version=wanted, reason=reason)
-            entries.append(Entry(timeline=timeline))
+            entries.append(PageEntry(timeline=timeline))
     if not entries and not sections:
         raise InputError(f"{files[0]} has no case to show", hint="`tpharness show` says what is in a trace")
     names = ", ".join(Path(name).name for name in files)
-    page = Page(
+    page = PicturePage(
         title=names if len(files) < 4 else f"{len(files)} files",
         lead=f'<p class="muted">{text_html(_LEAD)}</p>' if entries else "",
         sections=sections,

@@ -26,7 +26,7 @@ except ModuleNotFoundError as error:
 
 from tpharness.explore.generate.documents import document, thread
 from tpharness.explore.generate.files import scenario_text
-from tpharness.explore.generate.programs import Program, cut_scenarios, program
+from tpharness.explore.generate.programs import GeneratedProgram, cut_scenarios, program
 from tpharness.explore.generate.source import Source, one_of
 from tpharness.explore.generate.streams import mutated, stream
 from tpharness.scenario import Scenario
@@ -76,7 +76,7 @@ def documents() -> st.SearchStrategy[dict[str, Any]]:
     return generated(document)
 
 
-def programs(*, carriers: bool = True) -> st.SearchStrategy[Program]:
+def programs(*, carriers: bool = True) -> st.SearchStrategy[GeneratedProgram]:
     """Legal model-event programs: a scenario, and places of its last run to interrupt it."""
     return generated(lambda source: program(source, carriers=carriers))
 

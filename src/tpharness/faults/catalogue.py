@@ -19,8 +19,8 @@ from tpharness.faults.plan import (
     Notify,
     Pass,
     Permute,
-    Plan,
     Rechunk,
+    RelayPlan,
     Reset,
     Step,
     Wait,
@@ -86,15 +86,15 @@ class Fault:
         """Return the byte offset where it strikes, None if the response does not have such a place."""
         return PLACES[self.place](response) if self.place else 0
 
-    def plan(self, response: RecordedResponse) -> Plan | None:
+    def plan(self, response: RecordedResponse) -> RelayPlan | None:
         """Return the plan, None if the fault cannot be placed in the response."""
         offset = self.offset(response)
         if offset is None:
             return None
         if self.guarantee is Guarantee.CONTENT:
             found = response.outputs()
-            return None if found is None else Plan((Pass(offset), Permute(found[1])))
-        return Plan(self.steps(response.body_before(offset) if self.in_body else offset))
+            return None if found is None else RelayPlan((Pass(offset), Permute(found[1])))
+        return RelayPlan(self.steps(response.body_before(offset) if self.in_body else offset))
 
 
 def _cut(offset: int) -> tuple[Step, ...]:

@@ -23,8 +23,8 @@ __all__ = [
     "Notify",
     "Pass",
     "Permute",
-    "Plan",
     "Rechunk",
+    "RelayPlan",
     "Reset",
     "Send",
     "Transmission",
@@ -116,7 +116,7 @@ Action = Send | Wait | Notify | Fin | Reset | Blackhole
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RelayPlan:
     """Steps, in order. No steps: everything passes."""
 
     steps: tuple[Step, ...] = ()
@@ -129,7 +129,7 @@ _ACCEPTS = re.compile(rb"^accept-encoding:[^\r\n]*gzip", re.IGNORECASE | re.MULT
 class Transmission:
     """Carries out one plan on one direction of one connection."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RelayPlan) -> None:
         self._steps = list(plan.steps)
         self._left = 0  # bytes that the step Pass still lets through
         self._kept = bytearray()  # what waits to be cut into pieces, or for the end

@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.histories.compare import Comparison
 from tpharness.histories.report import Table, comparison_tables
 from tpharness.histories.tracks import Tracks
-from tpharness.picture import MOST_BYTES, Entry, Page, render_page, table_html, text_html, timeline_of_case
+from tpharness.picture import MOST_BYTES, PageEntry, PicturePage, render_page, table_html, text_html, timeline_of_case
 from tpharness.picture.tables import compact_json
 from tpharness.printable import counted
 from tpharness.run.plan import base_case
@@ -23,7 +23,7 @@ __all__ = ["render_comparison"]
 
 def render_comparison(comparison: Comparison, tracked: Iterable[tuple[Scenario, Tracks | None]]) -> str:
     """Return the page. Scenarios without tracks are in the tables only; timelines that do not fit are named."""
-    entries: list[Entry] = []
+    entries: list[PageEntry] = []
     left_out: list[str] = []
     size = 0
     for scenario, tracks in tracked:
@@ -35,7 +35,7 @@ def render_comparison(comparison: Comparison, tracked: Iterable[tuple[Scenario, 
             left_out.append(scenario.id)
             continue
         size += needs
-        entries.append(Entry(timeline=timeline))
+        entries.append(PageEntry(timeline=timeline))
     sections = [
         f"<section><h2>{text_html(one.title)}</h2>{_table_html(one)}</section>" for one in comparison_tables(comparison)
     ]
@@ -48,7 +48,7 @@ def render_comparison(comparison: Comparison, tracked: Iterable[tuple[Scenario, 
     if entries:
         lead += '<p class="note scripts-only"><a href="#viewer">Go to the timelines: drag the cut</a></p>'
         lead += "<noscript><p>The timelines need scripts; the tables do not.</p></noscript>"
-    return render_page(Page(title="tpharness compare", lead=lead, sections=sections, entries=entries))
+    return render_page(PicturePage(title="tpharness compare", lead=lead, sections=sections, entries=entries))
 
 
 def _table_html(one: Table) -> str:

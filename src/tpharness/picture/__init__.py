@@ -6,15 +6,15 @@ every place, and the page that shows them. Nothing here judges: what a page says
 
 from tpharness.picture.applications import application_sections, applications_of_trace
 from tpharness.picture.files import timeline_of_file
-from tpharness.picture.page import MOST_BYTES, Entry, Page, finding_html, render_page, table_html, text_html
+from tpharness.picture.page import MOST_BYTES, PageEntry, PicturePage, finding_html, render_page, table_html, text_html
 from tpharness.picture.plain import plain_timeline
 from tpharness.picture.timeline import place_number, timeline_of_case
 from tpharness.picture.traces import entries_of_trace
 
 __all__ = [
     "MOST_BYTES",
-    "Entry",
-    "Page",
+    "PageEntry",
+    "PicturePage",
     "application_sections",
     "applications_of_trace",
     "entries_of_trace",

@@ -15,7 +15,7 @@ from tpharness.picture.page import finding_html, table_html, text_html
 from tpharness.picture.traces import finding_of_trace
 from tpharness.printable import counted
 from tpharness.trace.fates import FATE_WORDS, Fact, Fate, call_words, cut_words, turn_facts
-from tpharness.trace.read import Entry, Trace, TracedCase
+from tpharness.trace.read import Trace, TracedCase, TracedEntry
 
 __all__ = ["application_sections", "applications_of_trace"]
 
@@ -26,7 +26,7 @@ _MOST_TEXT = 4000
 _COLOURS = {"whole": "good", "beginning": "warn", "nothing": "warn", "other": "bad", "new": "warn", "": "muted"}
 
 
-def applications_of_trace(trace: Trace, only: Entry | None = None) -> dict[str, tuple[TracedCase, str]]:
+def applications_of_trace(trace: Trace, only: TracedEntry | None = None) -> dict[str, tuple[TracedCase, str]]:
     """Return the cases of chat applications in a trace, or `only` one, each with its turns as HTML, by their ids."""
     found: dict[str, tuple[TracedCase, str]] = {}
     for one in trace.entries:

@@ -24,7 +24,7 @@ from tpharness.clauses import clause_texts, load_rulings
 from tpharness.picture.tables import compact_json
 from tpharness.printable import make_printable
 
-__all__ = ["MOST_BYTES", "Entry", "Page", "finding_html", "render_page", "table_html", "text_html"]
+__all__ = ["MOST_BYTES", "PageEntry", "PicturePage", "finding_html", "render_page", "table_html", "text_html"]
 
 MOST_BYTES = 14_000_000
 """Characters of JSON that the timelines of a page may have, so that its file stays below 15 MB."""
@@ -35,7 +35,7 @@ _MARKUP = re.compile(r"\*\*|`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PageEntry:
     """A timeline and what a page says of it besides.
 
     `outcome` is the verdict on the case, "" if there is none; `failed` are the places of its sweep that failed, as the
@@ -56,7 +56,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PicturePage:
     """What is on a page: a title, HTML below it, sections of HTML, and timelines, the first of which is shown.
 
     `plain` are sections for a reader without scripts.
@@ -65,7 +65,7 @@ class Page:
     title: str
     lead: str = ""
     sections: Sequence[str] = ()
-    entries: Sequence[Entry] = ()
+    entries: Sequence[PageEntry] = ()
     plain: Sequence[str] = ()
 
 
@@ -74,7 +74,7 @@ def text_html(text: str) -> str:
     return html.escape(make_printable(text))
 
 
-def render_page(page: Page) -> str:
+def render_page(page: PicturePage) -> str:
     """Return the text of the page."""
     style, script = _asset("page.css"), "".join(map(_asset, _SCRIPTS))
     policy = (
@@ -105,7 +105,7 @@ def render_page(page: Page) -> str:
     return "\n".join(piece for piece in pieces if piece) + "\n"
 
 
-def _case(number: int, entry: Entry) -> dict[str, Any]:
+def _case(number: int, entry: PageEntry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "data": f"data-{number}",
@@ -117,7 +117,7 @@ def _case(number: int, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _chooser(entries: Sequence[Entry]) -> str:
+def _chooser(entries: Sequence[PageEntry]) -> str:
     """Return the list of cases, those that failed first; nothing for one case."""
     if len(entries) < 2:
         return ""
@@ -135,7 +135,7 @@ def _chooser(entries: Sequence[Entry]) -> str:
     return f'<p id="case-box"><label for="case">Case </label><select id="case">{lists}</select></p>'
 
 
-def _option(number: int, entry: Entry) -> str:
+def _option(number: int, entry: PageEntry) -> str:
     return f'<option value="{number}">{text_html(entry.id)}</option>'
 
 

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from tpharness.picture.page import Entry
+from tpharness.picture.page import PageEntry
 from tpharness.picture.rows import Play
 from tpharness.picture.tables import compact_json
 from tpharness.picture.timeline import as_timeline, differences_in_words
 from tpharness.protocol.compare import Mode
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.trace.parting import find_parting
-from tpharness.trace.read import Entry as TraceEntry
-from tpharness.trace.read import ServerEvent, Step, Trace, TracedCase, Wire
+from tpharness.trace.read import ServerEvent, Trace, TracedCase, TracedStep, TracedWire
+from tpharness.trace.read import TracedEntry as TraceEntry
 from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["entries_of_trace", "finding_of_trace", "timeline_of_trace"]
@@ -37,7 +37,7 @@ def timeline_of_trace(case: TracedCase) -> dict[str, Any]:
     parting = find_parting(case)
     parts: int | None = None
     mode: Mode = "content" if about.get("compare") == "content" else "exact"
-    now: dict[str, Step] = {}
+    now: dict[str, TracedStep] = {}
     for line in case.script:
         turn = line["turn"]
         if "user" in line:
@@ -118,7 +118,7 @@ def _event_row(event: ServerEvent) -> Row:
     return {"kind": "event", "at": str(event.event.get("at", "")), "index": event.index, "event": dict(event.event)}
 
 
-def _frames(wire: Wire | None, seen: int | None) -> Iterator[Row]:
+def _frames(wire: TracedWire | None, seen: int | None) -> Iterator[Row]:
     """Yield the frames of a stream; `seen` is how many of its bytes the client was given, None if it is not known."""
     offset = 0
     for frame in split_frames(wire.data) if wire is not None else ():
@@ -131,7 +131,7 @@ def _frames(wire: Wire | None, seen: int | None) -> Iterator[Row]:
         yield row
 
 
-def _advance(now: dict[str, Step], steps: Sequence[Step], row: Row, side: str) -> None:
+def _advance(now: dict[str, TracedStep], steps: Sequence[TracedStep], row: Row, side: str) -> None:
     """Take the last step that a side has made up to a row: by events for the server, by bytes for the client."""
     if row["kind"] == "end":
         passed = list(steps)
@@ -143,7 +143,7 @@ def _advance(now: dict[str, Step], steps: Sequence[Step], row: Row, side: str) -
         now[side] = passed[-1]
 
 
-def _hold(play: Play, case: TracedCase, row: Row, now: Mapping[str, Step]) -> None:
+def _hold(play: Play, case: TracedCase, row: Row, now: Mapping[str, TracedStep]) -> None:
     for side, step in now.items():
         if step.held is not None:
             row[side] = play.tables.thread(case.thread(step.held), side)
@@ -175,12 +175,12 @@ def _finish(play: Play, case: TracedCase, mode: Mode) -> list[str]:
     return departing
 
 
-def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) -> tuple[list[Entry], list[str]]:
+def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) -> tuple[list[PageEntry], list[str]]:
     """Return the cases of a trace, or `only` one, as entries of a page, and the ids of those that do not fit.
 
     `most` is how many characters of JSON they may have in all.
     """
-    entries: list[Entry] = []
+    entries: list[PageEntry] = []
     left_out: list[str] = []
     pairs = {(one.server, one.client) for one in trace.entries}
     for one in trace.entries:
@@ -198,7 +198,7 @@ def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) ->
         findings = [finding_of_trace(finding) for finding in case.findings]
         green = not any(finding["level"] == "must" for finding in findings) or one.outcome == "expected"
         entries.append(
-            Entry(
+            PageEntry(
                 timeline={**timeline, "id": name},
                 outcome=one.outcome,
                 green=green,

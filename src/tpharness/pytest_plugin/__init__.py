@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tpharness.pytest_plugin.app import App
-    from tpharness.pytest_plugin.playing import Player, Targets
+    from tpharness.pytest_plugin.playing import ScenarioPlayer, Targets
 
 __all__ = [
     "tpharness_app",
@@ -197,16 +197,16 @@ def tpharness_play(
     tpharness_baseline: str,
     tpharness_dialect: list[str],
     tpharness_faults: list[str],
-) -> Player:
+) -> ScenarioPlayer:
     """Play scenarios on the targets of the other fixtures, which are started once for all tests.
 
     `tpharness_play("cycles/late-return")` fails the test for what is not green, and returns the results.
     """
     from tpharness.errors import TpharnessError  # noqa: PLC0415
-    from tpharness.pytest_plugin.playing import Player  # noqa: PLC0415
+    from tpharness.pytest_plugin.playing import ScenarioPlayer  # noqa: PLC0415
 
     try:
-        return Player.make(
+        return ScenarioPlayer.make(
             _tpharness_targets,
             folder=pytestconfig.rootpath,
             server=tpharness_server,

@@ -20,7 +20,7 @@ from tpharness.errors import TpharnessError, did_you_mean
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import LEDGER, OutdatedEntries
-from tpharness.pytest_plugin.playing import NotGreenError, Player
+from tpharness.pytest_plugin.playing import NotGreenError, ScenarioPlayer
 from tpharness.resources import scenarios_dir
 from tpharness.run.citing import cited_clauses
 from tpharness.run.plan import cut_places
@@ -200,7 +200,7 @@ class ScenarioItem(pytest.Function):
     def make(cls, parent: pytest.Collector, one: SelectedScenario) -> ScenarioItem:
         """Return the test, with a marker for each clause that the scenario cites, and each of its profiles."""
 
-        def play(tpharness_play: Player) -> None:
+        def play(tpharness_play: ScenarioPlayer) -> None:
             tpharness_play.run(one, again=again)
 
         item: ScenarioItem = cls.from_parent(parent, name=str(one), callobj=play)

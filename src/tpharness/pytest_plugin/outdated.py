@@ -21,13 +21,13 @@ from tpharness.run.baselines import load_baseline
 from tpharness.scenario_files import find_files
 from tpharness.verdict import Result
 
-__all__ = ["LEDGER", "Ledger", "OutdatedEntries"]
+__all__ = ["LEDGER", "EntriesSeen", "OutdatedEntries"]
 
 _SENT = "tpharness_ledger"
 
 
 @dataclass(slots=True)
-class Ledger:
+class EntriesSeen:
     """What was played, by the file of known failures; which tests there are, and which have come to an end."""
 
     results: dict[Path, list[Result]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Ledger:
         if baseline is not None:
             self.results.setdefault(baseline, []).extend(replace(result, record=None) for result in results)
 
-    def add(self, other: Ledger) -> None:
+    def add(self, other: EntriesSeen) -> None:
         """Add what a worker has played."""
         for baseline, results in other.results.items():
             self.results.setdefault(baseline, []).extend(results)
@@ -69,14 +69,14 @@ class Ledger:
         return list(map(make_printable, lines))
 
 
-LEDGER = pytest.StashKey[Ledger]()
+LEDGER = pytest.StashKey[EntriesSeen]()
 
 
 class OutdatedEntries:
     """The hooks of a run: in a worker of pytest-xdist they send the ledger, elsewhere they judge it."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._ledger = config.stash.setdefault(LEDGER, Ledger())
+        self._ledger = config.stash.setdefault(LEDGER, EntriesSeen())
         self._lines: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tpharness.errors import TpharnessError
 from tpharness.protocol.versions import parse_version
-from tpharness.pytest_plugin.outdated import Ledger
+from tpharness.pytest_plugin.outdated import EntriesSeen
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions
 from tpharness.run.dispatch import open_session, play_file
@@ -28,7 +28,7 @@ from tpharness.testing import describe_failures
 from tpharness.verdict import Outcome, Result
 from tpharness.waiting import await_result
 
-__all__ = ["NotGreenError", "Player", "Targets"]
+__all__ = ["NotGreenError", "ScenarioPlayer", "Targets"]
 
 
 class NotGreenError(Exception):
@@ -73,7 +73,7 @@ class Targets:
 
     def __init__(self) -> None:
         self._running: dict[RunOptions, _Running | TpharnessError] = {}
-        self.ledger = Ledger()
+        self.ledger = EntriesSeen()
 
     def running(self, options: RunOptions) -> _Running:
         """Return the session of the options, opened when it is first asked for. Raises what opening it raised."""
@@ -96,7 +96,7 @@ class Targets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Player:
+class ScenarioPlayer:
     """Plays scenarios on targets that may be running already."""
 
     targets: Targets
@@ -114,7 +114,7 @@ class Player:
         baseline: str,
         dialects: Sequence[str],
         faults: Sequence[str],
-    ) -> Player:
+    ) -> ScenarioPlayer:
         """Return the player of the fixtures. UsageError for a version or a fault that does not exist."""
         options = RunOptions(
             server=server,

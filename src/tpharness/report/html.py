@@ -17,8 +17,8 @@ from tpharness.clauses import load_app_clauses
 from tpharness.errors import TpharnessError
 from tpharness.picture import (
     MOST_BYTES,
-    Entry,
-    Page,
+    PageEntry,
+    PicturePage,
     application_sections,
     applications_of_trace,
     entries_of_trace,
@@ -89,7 +89,7 @@ def render_html_of_several(reports: Mapping[str, Report]) -> str:
         lead += '<p class="note scripts-only"><a href="#viewer">Go to the timelines</a></p>'
         lead += "<noscript><p>The timelines need scripts; the tables do not.</p></noscript>"
     return render_page(
-        Page(
+        PicturePage(
             title="tpharness app" if _is_application(reports.values()) else "tpharness run",
             lead=lead,
             sections=sections,
@@ -106,7 +106,7 @@ def _is_application(reports: Iterable[Report]) -> bool:
 def _sections(
     name: str,
     report: Report,
-    shown: Mapping[str, Entry],
+    shown: Mapping[str, PageEntry],
     anchor: Callable[[str], str],
     turns: _Turns,
 ) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _pair_cell(report: Report, anchor: Callable[[str], str]) -> str:
 
 def _result_block(
     result: Result,
-    shown: Mapping[str, Entry],
+    shown: Mapping[str, PageEntry],
     anchor: str,
     turns: _Turns,
     *,
@@ -218,7 +218,7 @@ def _result_block(
     return f'<details class="result" id="{anchor}"{state}>{inner}</details>'
 
 
-def _strips(wrong: Sequence[Result], shown: Mapping[str, Entry]) -> Iterator[str]:
+def _strips(wrong: Sequence[Result], shown: Mapping[str, PageEntry]) -> Iterator[str]:
     """Yield for each sweep that failed a strip of its places, those that failed in red."""
     failed: dict[str, set[int]] = {}
     for result in wrong:
@@ -256,7 +256,7 @@ class _Seen:
     notes: dict[str, None] = field(default_factory=dict)
 
 
-def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[Entry], list[str]]:
+def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[PageEntry], list[str]]:
     """Return the timelines that fit, those of scenarios that failed first, and the ids of those that do not."""
     seen: dict[str, _Seen] = {}
     roots = None
@@ -303,7 +303,7 @@ def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[Entry
 class _Traced:
     """What the trace of these runs has: timelines of failed cases, and the turns of an application's by their ids."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[PageEntry] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     turns: _Turns = field(default_factory=dict)
 
@@ -327,11 +327,11 @@ def _timeline(scenario: Scenario, seen: _Seen) -> dict[str, Any]:
     return timeline_of_case(base_case(scenario, versions))
 
 
-def _entry(timeline: Mapping[str, Any], seen: _Seen) -> Entry:
+def _entry(timeline: Mapping[str, Any], seen: _Seen) -> PageEntry:
     wrong = [(pair, result) for pair, result in seen.results if not result.outcome.green]
     places = dict.fromkeys(result.id.partition("@")[2] for _, result in wrong)
     worst = wrong[0][1] if wrong else max((result for _, result in seen.results), key=lambda result: result.cases)
-    return Entry(
+    return PageEntry(
         timeline=timeline,
         outcome=worst.outcome.value,
         green=not wrong,

@@ -18,7 +18,7 @@ from tpharness.trace.write import TraceWriter
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished
 from tpharness.verdict.causes import cause_of
 from tpharness.verdict.grouping import group_failures
-from tpharness.verdict.result import Recorded
+from tpharness.verdict.result import RecordedCase
 
 __all__ = ["TraceReport"]
 
@@ -55,7 +55,7 @@ class TraceReport:
         elif isinstance(event, RunFinished):
             self.remove_old()
 
-    def add(self, result: Result, record: Recorded | None, *, server: str, client: str, name: str = "") -> None:
+    def add(self, result: Result, record: RecordedCase | None, *, server: str, client: str, name: str = "") -> None:
         """Write a case, if it is one of those that have a trace. `name` is its id where that of the result is not."""
         bad = not result.outcome.green
         if self._traced is Traced.NONE or not (bad or self._traced is Traced.ALL):

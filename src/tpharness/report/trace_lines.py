@@ -20,7 +20,7 @@ from tpharness.protocol.diff import diff
 from tpharness.report.trace_app_lines import app_lines
 from tpharness.scenario.outline import outline
 from tpharness.trace.parting import Parting, find_parting
-from tpharness.trace.read import Chunk, ServerEvent, TracedCase, Wire
+from tpharness.trace.read import Chunk, ServerEvent, TracedCase, TracedWire
 
 __all__ = ["Line", "case_lines", "event_line", "parting_lines", "timeline_lines"]
 
@@ -129,7 +129,7 @@ def _place_lines(case: TracedCase, parting: Parting) -> Iterator[Line]:
         yield from _marked(list(wire.chunks), last, lambda chunk: f"{chunk.offset:>6} {_chunk_text(wire, chunk)}")
 
 
-def _chunks_of(wire: Wire | None, events: Sequence[ServerEvent], index: int) -> list[Chunk]:
+def _chunks_of(wire: TracedWire | None, events: Sequence[ServerEvent], index: int) -> list[Chunk]:
     found = next((event for event in events if event.index == index and event.offset is not None), None)
     if wire is None or found is None or found.offset is None:
         return []
@@ -245,7 +245,7 @@ def _run_lines(case: TracedCase, run: int, around: Parting | None) -> list[tuple
     return lines
 
 
-def _whole_wire(case: TracedCase, run: int) -> tuple[Wire | None, int]:
+def _whole_wire(case: TracedCase, run: int) -> tuple[TracedWire | None, int]:
     """Return the stream as the server sent it, and how much of it the client was given.
 
     Where the client was given another one, such as the scenario's own, it is that one.
@@ -257,7 +257,7 @@ def _whole_wire(case: TracedCase, run: int) -> tuple[Wire | None, int]:
 
 
 def _chunk_lines(
-    chunk: Chunk, wire: Wire, given: int, held: _Held, client: Sequence[Any], here: tuple[str, int] | None
+    chunk: Chunk, wire: TracedWire, given: int, held: _Held, client: Sequence[Any], here: tuple[str, int] | None
 ) -> list[tuple[int, Line]]:
     rank = int(here == ("client", chunk.index + 1))
     arrow = "<-" if chunk.offset < given else "x-"  # what the client was not given
@@ -297,7 +297,7 @@ def event_line(event: Mapping[str, Any]) -> str:
     )
 
 
-def _chunk_text(wire: Wire, chunk: Chunk) -> str:
+def _chunk_text(wire: TracedWire, chunk: Chunk) -> str:
     data = wire.chunk_bytes(chunk)
     text = data.decode("utf-8", "backslashreplace").rstrip() if data else f"({counted(chunk.size, 'byte')} left out)"
     return shorten(text, _WIDE)

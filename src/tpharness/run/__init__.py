@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from tpharness.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from tpharness.run.cluster import check_address, run_on_cluster
     from tpharness.run.dispatch import play_one
     from tpharness.run.engine import run_suite
+    from tpharness.run.fault_cases import find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
     from tpharness.run.options import RunOptions
     from tpharness.verdict.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
     from tpharness.verdict.result import CheckState, Outcome, Result
@@ -23,13 +25,28 @@ __all__ = [
     "RunOptions",
     "RunStarted",
     "ScenarioFinished",
+    "check_address",
+    "find_obstacle",
+    "for_each_fault",
+    "plan_faults",
+    "play_fault",
     "play_one",
+    "run_on_cluster",
     "run_suite",
+    "unplayed_result",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "tpharness.run.cluster": ("check_address", "run_on_cluster"),
+        "tpharness.run.fault_cases": (
+            "find_obstacle",
+            "for_each_fault",
+            "plan_faults",
+            "play_fault",
+            "unplayed_result",
+        ),
         "tpharness.run.dispatch": ("play_one",),
         "tpharness.run.engine": ("run_suite",),
         "tpharness.run.options": ("RunOptions",),

@@ -21,14 +21,14 @@ from tpharness.scenario import load_scenario
 from tpharness.scenario.records import CutAt
 from tpharness.verdict.result import Outcome, Result
 
-__all__ = ["Answer", "make_answer", "results_of"]
+__all__ = ["WorkerAnswer", "make_answer", "results_of"]
 
 _ANSWERED = {Outcome.PASSED, Outcome.FAILED}
 """Outcomes of a whole scenario after which each place of its sweep has a verdict, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class WorkerAnswer:
     """The results of a scenario, the version of tpharness that played it, and the hash of the file that it read."""
 
     version: str
@@ -36,15 +36,15 @@ class Answer:
     results: tuple[Result, ...]
 
 
-def make_answer(one: SelectedScenario, results: list[Result]) -> Answer:
+def make_answer(one: SelectedScenario, results: list[Result]) -> WorkerAnswer:
     """Return what a worker sends back."""
-    return Answer(version=version("tpharness"), digest=_digest(one.path), results=tuple(results))
+    return WorkerAnswer(version=version("tpharness"), digest=_digest(one.path), results=tuple(results))
 
 
 def results_of(one: SelectedScenario, answer: object) -> list[Result]:
     """Return the results in the answer to this scenario, or one that says why it is not an answer to it."""
     problem = _find_problem(one, answer)
-    if not problem and isinstance(answer, Answer):
+    if not problem and isinstance(answer, WorkerAnswer):
         return list(answer.results)
     hint = "the workers need the same version of tpharness and the same files as this process"
     return [
@@ -53,7 +53,7 @@ def results_of(one: SelectedScenario, answer: object) -> list[Result]:
 
 
 def _find_problem(one: SelectedScenario, answer: object) -> str:
-    if not isinstance(answer, Answer) or not all(isinstance(result, Result) for result in answer.results):
+    if not isinstance(answer, WorkerAnswer) or not all(isinstance(result, Result) for result in answer.results):
         return f"it is not a list of results but {type(answer).__name__}"
     if answer.version != version("tpharness"):
         return f"it is from tpharness {answer.version}, this is {version('tpharness')}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from tpharness import targets
 from tpharness.resources import conformance_dir
-from tpharness.targets.releases import is_tested_release
 from tpharness.verdict.baseline import Baseline, BaselineEntry
 from tpharness.verdict.baseline_read import read_baseline
 
@@ -37,7 +37,7 @@ def load_baseline(
     for role, spec in (("server", server), ("client", client)):
         kind, _, name = spec.partition(":")
         name, _, release = name.partition("@")
-        if release and not is_tested_release(name, release):
+        if release and not targets.is_tested_release(name, release):
             continue
         file = folder / "peers" / f"{role}-{_SAME_BEHAVIOUR.get(name, name)}.yaml"
         if kind == "peer" and file.is_file():

@@ -17,7 +17,7 @@ from itertools import islice
 from math import ceil
 from typing import Any, Generic, Protocol, TypeVar
 
-__all__ = ["Answer", "Crew", "deal_batches"]
+__all__ = ["BatchAnswer", "Crew", "deal_batches"]
 
 _LEAST, _MOST = 0.03, 0.5  # seconds
 _FIRST = 4  # items, before it is known how long one takes
@@ -31,7 +31,7 @@ B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[B]):
+class BatchAnswer(Generic[B]):
     """What became of a batch: the results of its first items, all of them if nothing went wrong, in so many seconds.
 
     `error` is why there is not one more, known only of a batch of one item.
@@ -53,7 +53,7 @@ class Crew(Protocol[A_contra, B]):
         """Have a batch played; return what stands for it."""
         ...
 
-    def wait(self) -> tuple[Any, Answer[B]]:
+    def wait(self) -> tuple[Any, BatchAnswer[B]]:
         """Return a batch that is done, once each, and its answer; wait until there is one."""
         ...
 
@@ -61,7 +61,7 @@ class Crew(Protocol[A_contra, B]):
 @dataclass(slots=True, kw_only=True)
 class _Batch(Generic[A, B]):
     items: Sequence[A]
-    answer: Answer[B] | None = None
+    answer: BatchAnswer[B] | None = None
 
 
 @dataclass(slots=True)

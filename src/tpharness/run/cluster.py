@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from tpharness.errors import TargetError, UsageError
+from tpharness.errors import ItemEndsWorkersError, TargetError, UsageError
 from tpharness.extras import install_command
-from tpharness.run.batches import Answer, deal_batches
+from tpharness.run.batches import BatchAnswer, deal_batches
 
-__all__ = ["PATIENCE", "ItemEndsWorkersError", "check_address", "run_on_cluster"]
+__all__ = ["PATIENCE", "check_address", "run_on_cluster"]
 
 _ADDRESS = re.compile(r"local(:[1-9][0-9]{0,3})?|(tcp|tls|ws|wss)://\S+")
 _MAX_LOST_WORKERS = 4  # an item is given up after it has ended so many workers: the first, and Dask's three retries
@@ -35,10 +35,6 @@ PATIENCE = 30.0
 
 A = TypeVar("A")
 B = TypeVar("B")
-
-
-class ItemEndsWorkersError(TargetError):
-    """One item has ended every worker that played it. Workers that are started again can play the items after it."""
 
 
 def check_address(text: str) -> str:
@@ -107,7 +103,7 @@ class _DaskCrew(Generic[A, B]):
         future.add_done_callback(self._done.put)
         return future
 
-    def wait(self) -> tuple[Any, Answer[B]]:
+    def wait(self) -> tuple[Any, BatchAnswer[B]]:
         """Return a batch that is done. TargetError if the scheduler is lost, or does not answer when it is asked."""
         with self._explaining():
             future = None
@@ -121,21 +117,21 @@ class _DaskCrew(Generic[A, B]):
                 results, seconds = self._result(future)
             except self._distributed.KilledWorker as error:
                 if len(items) > 1:
-                    return future, Answer(results=())
+                    return future, BatchAnswer(results=())
                 killed = ItemEndsWorkersError(
                     f"{_MAX_LOST_WORKERS} workers ended while they played {items[0]}: {error}",
                     hint="play it with --jobs 1: the process says what ends it, or ends with it",
                 )
                 killed.__cause__ = error
-                return future, Answer(results=(), error=killed)
+                return future, BatchAnswer(results=(), error=killed)
             except self._distributed.client.FutureCancelledError as error:
                 # All tasks are cancelled as soon as the client sees that its connection is closed, which may be now.
                 raise _LostError(f"what it was given was cancelled ({error.reason})") from error
             except Exception as error:
                 if future.status != "error":  # which is that of an item that raised
                     raise
-                return future, Answer(results=(), error=error)
-            return future, Answer(results=results, seconds=seconds)
+                return future, BatchAnswer(results=(), error=error)
+            return future, BatchAnswer(results=results, seconds=seconds)
 
     def _result(self, future: Any) -> tuple[Sequence[B], float]:
         """Fetch the result of a batch that is done, as long as the scheduler answers. Raises what the work raised."""

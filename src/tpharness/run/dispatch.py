@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tpharness.errors import ScenarioError, TargetError, TpharnessError
+from tpharness.errors import ItemEndsWorkersError, ScenarioError, TargetError, TpharnessError
 from tpharness.faults import FAULTS
 from tpharness.profiles import load_profiles
 from tpharness.run import tracing
-from tpharness.run.answers import Answer, make_answer, results_of
+from tpharness.run.answers import WorkerAnswer, make_answer, results_of
 from tpharness.run.case_ids import cases_of
-from tpharness.run.cluster import ItemEndsWorkersError
 from tpharness.run.options import RunOptions
 from tpharness.run.play import Players
 from tpharness.run.select import SelectedScenario
@@ -98,7 +97,7 @@ def _unplayed(one: SelectedScenario, error: TargetError) -> Result:
     return Result(id=str(one), outcome=Outcome.ERRORED, reason=error.line)
 
 
-def _play_in_worker(one: SelectedScenario, options: RunOptions) -> Answer:
+def _play_in_worker(one: SelectedScenario, options: RunOptions) -> WorkerAnswer:
     with open_session(options) as session:
         results = session.run(play_file(one, session))
     secrets = tracing.find_secrets((options.server, options.client))

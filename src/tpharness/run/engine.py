@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpharness.clauses import load_clauses
 from tpharness.findings import Finding
@@ -21,12 +21,14 @@ from tpharness.run.dispatch import check_places, choose_workers, open_session, p
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
 from tpharness.run.selection import choose_scenarios, strike
-from tpharness.run.shard import Shard
 from tpharness.run.workers import started
 from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.case_run import CaseRun, run_cases
 from tpharness.verdict.events import RunEvent, RunStarted
 from tpharness.verdict.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
+
+if TYPE_CHECKING:
+    from tpharness.run.shard import Shard
 
 __all__ = ["choose_baseline", "run_suite"]
 

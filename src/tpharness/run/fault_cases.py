@@ -18,12 +18,12 @@ from tpharness.checks import Evidence, Variant
 from tpharness.errors import TargetError
 from tpharness.faults import RecordedResponse
 from tpharness.faults.catalogue import CANCEL, FAULTS, Fault, Guarantee
-from tpharness.faults.plan import Plan
+from tpharness.faults.plan import RelayPlan
 from tpharness.printable import counted
 from tpharness.run.plan import Case
 from tpharness.run.play import Players, play
 from tpharness.scenario.records import AgentRun, Compare, Expectation
-from tpharness.targets.relay import Relay
+from tpharness.targets.relay import FaultRelay
 from tpharness.targets.remote import KillableServer, RelayedClient, RelayedServer, UnreachableError
 from tpharness.verdict.baseline import fault_name
 from tpharness.verdict.result import Outcome, Result
@@ -40,7 +40,7 @@ class FaultCase:
 
     id: str
     fault: Fault
-    plan: Plan | None
+    plan: RelayPlan | None
     struck: int
     reason: str = ""
     where: str = ""
@@ -70,7 +70,7 @@ def find_obstacle(case: Case, players: Players) -> str:
 async def plan_faults(case: Case, players: Players, faults: Sequence[str]) -> list[FaultCase]:
     """Play a case unharmed through a relay, and return the plan of each fault."""
     address = _wire_address(players)
-    async with Relay(*address) as relay:
+    async with FaultRelay(*address) as relay:
         unharmed = await play(case, _connect_through(players, relay.port), thorough=False)
         _check_reached(relay)
         responses = [RecordedResponse.parse(bytes(raw)) for raw in relay.recorded]
@@ -129,8 +129,8 @@ async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Ev
     unharmed = fault.guarantee in (Guarantee.IDENTITY, Guarantee.CONTENT)
     if not unharmed:  # what the scenario pins is the thread of an unharmed run
         case = replace(case, scenario=replace(case.scenario, expect=Expectation()))
-    async with Relay(*_wire_address(players), on_notify=crash_or_cancel) as relay:
-        relay.plan(*[Plan()] * struck.struck, plan)
+    async with FaultRelay(*_wire_address(players), on_notify=crash_or_cancel) as relay:
+        relay.plan(*[RelayPlan()] * struck.struck, plan)
         via_relay = _connect_through(players, relay.port, fault=fault, stop=stop, recovered=recovered)
         pieces = await play(case, via_relay, thorough=False, lost=fault.guarantee is Guarantee.PREFIX)
         _check_reached(relay)
@@ -150,7 +150,7 @@ def for_each_fault(result: Result, faults: Sequence[str]) -> list[Result]:
     return [replace(result, id=fault_name(result.id, name)) for name in faults] or [result]
 
 
-def _check_reached(relay: Relay) -> None:
+def _check_reached(relay: FaultRelay) -> None:
     if relay.refused:
         raise UnreachableError(
             f"the target refused {counted(relay.refused, 'connection')}",

@@ -25,10 +25,10 @@ from tpharness.scenario.records import (
     CutAt,
     CutSide,
     CutUnit,
+    GivenStream,
     Interrupt,
     Scenario,
     UserInput,
-    Wire,
     WireEnd,
 )
 from tpharness.server_events import shift
@@ -116,7 +116,7 @@ def case_size(scenario: Scenario, case: str) -> int:
     return sum(sizes.values())
 
 
-def _wire_size(wire: Wire | None) -> int:
+def _wire_size(wire: GivenStream | None) -> int:
     if wire is None:
         return 0
     return len(wire.chunks) if wire.chunks is not None else len(wire.data or b"") // _BYTES_OF_AN_EVENT

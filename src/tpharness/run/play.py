@@ -50,7 +50,7 @@ from tpharness.trace.tape import current_tape
 from tpharness.wires.contract import Wire
 from tpharness.wires.registry import wire_named
 
-__all__ = ["Observer", "Played", "Players", "comparison_mode", "play", "remove_carried"]
+__all__ = ["Observer", "PlayedCase", "Players", "comparison_mode", "play", "remove_carried"]
 
 _READ_SIZES = (1, 7)
 _MOST_READS = 10_000
@@ -71,7 +71,7 @@ _Playings = list[tuple[str, str, TargetOutput]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class PlayedCase:
     """The first playing of a case: what each side was given, and what it made of it; `served` is None without a server.
 
     `recorded` says that the server's threads are those that the scenario has of a recorded server.
@@ -83,7 +83,7 @@ class Played:
     recorded: bool = False
 
 
-Observer = Callable[[Played], None]
+Observer = Callable[[PlayedCase], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ async def play(
         _check_event_packets(case, served)
     turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
-    _show_first(Played(served=served, turns=turns, received=received, recorded=recorded is not None), observe)
+    _show_first(PlayedCase(served=served, turns=turns, received=received, recorded=recorded is not None), observe)
     with judging():
         trail = collect_trail(script, turns, players.client) if thorough else {}
     again = served if recorded is None else None
@@ -167,7 +167,7 @@ async def play(
     return [split for piece in pieces for split in _split_by_carriers(case, piece, players)]
 
 
-def _show_first(played: Played, observe: Observer | None) -> None:
+def _show_first(played: PlayedCase, observe: Observer | None) -> None:
     """Hand the first playing to the observer, and to the tape of a trace if there is one."""
     if observe is not None:
         observe(played)

@@ -20,12 +20,12 @@ from tpharness.scenario.records import (
     Compare,
     CutUnit,
     Expectation,
+    GivenStream,
     Interrupt,
     Recorded,
     Scenario,
     Turn,
     UserInput,
-    Wire,
     WireEnd,
 )
 from tpharness.targets.capture import CapturedStream
@@ -45,7 +45,7 @@ def record_case(case: Case, declared: Capabilities, outcome: TargetOutput, scena
             turns.append(turn)
             continue
         sent = next(streams, ())
-        wire = turn.wire or Wire(data=b"".join(packet.data for packet in sent))
+        wire = turn.wire or GivenStream(data=b"".join(packet.data for packet in sent))
         turns.append(replace(turn, wire=wire, interrupt=_check_recordable(turn)))
     carriers = case.scenario.carriers and declared.carriers
     return replace(
@@ -108,7 +108,9 @@ def record_stream(
         for prompt in prompts
     ]
     agent = _find_last_agent(thread, agents)
-    turns.append(AgentRun(agent_id=agent, started_at=started_at, wire=Wire(data=captured.data), interrupt=interrupt))
+    turns.append(
+        AgentRun(agent_id=agent, started_at=started_at, wire=GivenStream(data=captured.data), interrupt=interrupt)
+    )
     return Scenario(
         id=scenario_id,
         description=f"A stream recorded from {source}.",

@@ -15,8 +15,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from tpharness import run as runner
 from tpharness.checks import Evidence
 from tpharness.errors import TargetError
 from tpharness.findings import Kind, Place
@@ -31,7 +32,6 @@ from tpharness.run.applicable import (
     over_wire,
     without_carrier_clauses,
 )
-from tpharness.run.fault_cases import FaultCase, find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
 from tpharness.run.judge import judge
 from tpharness.run.judge_played import judge_played, leave_out_scripted
 from tpharness.run.loop_lag import LoopLag
@@ -45,6 +45,9 @@ from tpharness.targets.spec import resolve_client, resolve_server
 from tpharness.trace.format import Traced
 from tpharness.trace.tape import recording
 from tpharness.verdict.result import Outage, Outcome, Result
+
+if TYPE_CHECKING:
+    from tpharness.run.fault_cases import FaultCase
 
 __all__ = ["Session"]
 
@@ -183,11 +186,11 @@ class Session:
         unasked = self.find_no_part(scenario)
         if unasked:
             unplayed = Result(id=scenario.id, outcome=Outcome.NO_PART, reason=unasked, clauses=scenario.clauses)
-            return for_each_fault(unplayed, faults)
+            return runner.for_each_fault(unplayed, faults)
         case, reason = await self.adapt(scenario)
         if reason:
             unplayed = Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)
-            return for_each_fault(unplayed, faults)
+            return runner.for_each_fault(unplayed, faults)
         if faults:
             return await self._with_faults(case, faults)
         results = [] if place is not None else [await self._play_judged(case, partial(play, case, self.players))]
@@ -248,26 +251,28 @@ class Session:
 
     async def _with_faults(self, case: Case, faults: Sequence[str]) -> list[Result]:
         """Play a case once with each fault."""
-        reason = find_obstacle(case, self.players)
+        reason = runner.find_obstacle(case, self.players)
         if reason:
             clauses = case.scenario.clauses
             unplayed = Result(id=case.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=clauses)
-            return for_each_fault(unplayed, faults)
+            return runner.for_each_fault(unplayed, faults)
         found: list[FaultCase] = []
 
         async def unharmed() -> list[Evidence]:
-            found[:] = await plan_faults(case, self.players, faults)
+            found[:] = await runner.plan_faults(case, self.players, faults)
             return []
 
         first = await self._play_judged(case, unharmed)
         if not found:
-            return for_each_fault(first, faults)
+            return runner.for_each_fault(first, faults)
         results = []
         for one in found:
             if one.plan is None:
-                results.append(unplayed_result(one, case))
+                results.append(runner.unplayed_result(one, case))
                 continue
-            result = await self._play_judged(replace(case, id=one.id), partial(play_fault, case, self.players, one))
+            result = await self._play_judged(
+                replace(case, id=one.id), partial(runner.play_fault, case, self.players, one)
+            )
             results.append(result if result.outcome.green else replace(result, reason=result.reason or one.where))
         return results
 

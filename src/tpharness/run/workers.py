@@ -25,7 +25,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Protocol, TypeVar
 
-from tpharness.run.cluster import ItemEndsWorkersError, check_address, run_on_cluster
+from tpharness import run as runner
+from tpharness.errors import ItemEndsWorkersError
 from tpharness.waiting import await_result
 
 __all__ = ["THIS_PROCESS", "Deal", "Workers", "map_in_order", "started"]
@@ -46,7 +47,7 @@ class Workers:
     @classmethod
     def from_options(cls, jobs: int, cluster: str | None) -> Workers:
         """Return the workers for the options --jobs and --cluster. UsageError if `cluster` is not an address."""
-        return cls(jobs=jobs, cluster="" if cluster is None else check_address(cluster))
+        return cls(jobs=jobs, cluster="" if cluster is None else runner.check_address(cluster))
 
     def __bool__(self) -> bool:
         return self.jobs > 1 or bool(self.cluster)
@@ -80,7 +81,7 @@ def started(workers: Workers) -> Iterator[Deal]:
     bar, since only a process without threads is forked, which takes a twentieth of the time that a new one takes.
     """
     if workers.cluster:
-        yield partial(run_on_cluster, workers.cluster)
+        yield partial(runner.run_on_cluster, workers.cluster)
     elif workers:
         processes = _Processes(workers.jobs)
         try:

@@ -13,7 +13,7 @@ from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_VALUE, DUPLICATE_LABEL, UNKNOWN_CALL, Problems, suggest_name
 from tpharness.scenario.script_clock import ScriptClock
 
-__all__ = ["RESERVED_LABELS", "Call", "EventLog"]
+__all__ = ["RESERVED_LABELS", "EventLog", "LoggedCall"]
 
 RESERVED_LABELS = ("start", "end")
 _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
@@ -21,7 +21,7 @@ _PLACED_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.start|\.mid)?\Z")
 
 
 @dataclass(slots=True, kw_only=True)
-class Call:
+class LoggedCall:
     """One tool call of the thread. `args` is the text that the model wrote, None if it wrote none."""
 
     tool_name: str
@@ -44,7 +44,7 @@ class EventLog:
 
     problems: Problems
     script_clock: ScriptClock
-    calls: dict[str | None, Call]
+    calls: dict[str | None, LoggedCall]
     events: list[dict[str, Any]] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
 
@@ -92,7 +92,7 @@ class EventLog:
         call_id, name, args = part.get("tool_call_id"), part.get("tool_name"), part.get("args")
         if isinstance(call_id, str | None) and isinstance(name, str):
             text = args if args is None or isinstance(args, str) else json.dumps(args, ensure_ascii=False)
-            self.calls[call_id] = Call(tool_name=name, args=text)
+            self.calls[call_id] = LoggedCall(tool_name=name, args=text)
 
     def require_call(
         self, call_id: str, position: Position, known: Collection[str | None], *, noun: str = "call"

@@ -20,7 +20,7 @@ from tpharness.scenario.problems import (
     UNKNOWN_LABEL,
     suggest_name,
 )
-from tpharness.scenario.records import ClientCut, CutUnit, Interrupt, Wire, WireEnd
+from tpharness.scenario.records import ClientCut, CutUnit, GivenStream, Interrupt, WireEnd
 from tpharness.scenario.yaml_nodes import ScalarNode
 from tpharness.server_events.events import shift
 from tpharness.server_events.shapes import SECONDS
@@ -37,7 +37,7 @@ class ExpandedRun:
     """The expanded run that an interruption refers to. `log` is None if the run has no server side."""
 
     log: EventLog | None
-    wire: Wire | None
+    wire: GivenStream | None
     agent_id: str
     message_id: str | None
     started_at: str

@@ -43,7 +43,7 @@ from tpharness.scenario.records import (
     Turn,
 )
 from tpharness.scenario.script_clock import ScriptClock
-from tpharness.scenario.sources import Sources
+from tpharness.scenario.sources import EventSources
 from tpharness.scenario.turns import read_turns
 from tpharness.scenario.yaml_nodes import MAX_BYTES, MapNode, read_yaml
 from tpharness.scenario_files import read_regular, scenario_id
@@ -147,7 +147,7 @@ def _load(
     clock = _clock(fields)
     agents = _agents(fields, clock)
     carriers = fields.flag("carriers") is not False
-    sources = Sources(problems=problems, folder=folder)
+    sources = EventSources(problems=problems, folder=folder)
     script_clock = ScriptClock(clock.start, clock.tick)
     try:
         turns = read_turns(

@@ -26,12 +26,12 @@ __all__ = [
     "CutSide",
     "CutUnit",
     "Expectation",
+    "GivenStream",
     "Interrupt",
     "Recorded",
     "Scenario",
     "Turn",
     "UserInput",
-    "Wire",
     "WireEnd",
 ]
 
@@ -112,7 +112,7 @@ class UserInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wire:
+class GivenStream:
     """A client's stream that the scenario gives itself: chunks, or the bytes of the body. Exactly one is not None."""
 
     chunks: tuple[Mapping[str, Any], ...] | None = None
@@ -159,7 +159,7 @@ class AgentRun:
     started_at: str
     message_id: str | None = None
     events: tuple[Mapping[str, Any], ...] | None = None
-    wire: Wire | None = None
+    wire: GivenStream | None = None
     library_messages: tuple[Any, ...] | None = None
     interrupt: Interrupt | None = None
     labels: Mapping[str, int] = field(default_factory=dict)

@@ -25,11 +25,11 @@ from tpharness.scenario.records import (
     CutPlan,
     CutSide,
     Expectation,
+    GivenStream,
     Interrupt,
     Scenario,
     Turn,
     UserInput,
-    Wire,
 )
 from tpharness.scenario.yaml_nodes import FLOAT, INT, MAX_DEPTH
 from tpharness.server_events.shapes import EVENT
@@ -150,7 +150,7 @@ def _attach_labels(events: list[dict[str, Any]], labels: Mapping[str, int]) -> l
     return events
 
 
-def _wire(wire: Wire) -> Any:
+def _wire(wire: GivenStream) -> Any:
     if wire.chunks is not None:
         chunks = [_plain(chunk) for chunk in wire.chunks]
         return chunks if _fits_yaml(chunks) else {"jsonl": _jsonl(chunks)}

@@ -16,11 +16,11 @@ from typing import Any
 from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_FILE, BAD_VALUE, TOO_LARGE, UNREADABLE, Problems
-from tpharness.scenario.records import Wire
+from tpharness.scenario.records import GivenStream
 from tpharness.scenario.yaml_nodes import ListNode, Node, plain
 from tpharness.scenario_files import read_regular
 
-__all__ = ["MAX_FILE_BYTES", "Sources"]
+__all__ = ["MAX_FILE_BYTES", "EventSources"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 _EVENT = "a server event, which is an object"
@@ -28,7 +28,7 @@ _CHUNK = "a chunk, which is an object"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class EventSources:
     """Reads the values of `server`, `client` and `history`. `folder` has the named files; None allows none."""
 
     problems: Problems
@@ -57,26 +57,26 @@ class Sources:
             case _:
                 return []
 
-    def wire(self, node: Node, where: str) -> Wire | None:
+    def wire(self, node: Node, where: str) -> GivenStream | None:
         """Return an explicit client stream: a list of chunks, or `{sse|file|jsonl|base64: …}`."""
         if isinstance(node, ListNode):
-            return Wire(chunks=tuple(self._objects(node, where)))
+            return GivenStream(chunks=tuple(self._objects(node, where)))
         forms = ("sse", "file", "jsonl", "base64")
         fields = Fields(node, self.problems, where, forms)
         match fields.one_of(forms, what="a client stream that is not a list"):
             case "sse":
-                return Wire(data=(fields.text("sse", empty=True) or "").encode())
+                return GivenStream(data=(fields.text("sse", empty=True) or "").encode())
             case "file":
                 data = self._file(fields)
                 if data is not None and str(fields.any("file")).endswith(".jsonl"):
-                    return Wire(chunks=tuple(self._lines(data, fields, "file", _CHUNK)))
-                return Wire(data=data or b"")
+                    return GivenStream(chunks=tuple(self._lines(data, fields, "file", _CHUNK)))
+                return GivenStream(data=data or b"")
             case "jsonl":
                 text = fields.text("jsonl", empty=True) or ""
-                return Wire(chunks=tuple(self._lines(text.encode(), fields, "jsonl", _CHUNK)))
+                return GivenStream(chunks=tuple(self._lines(text.encode(), fields, "jsonl", _CHUNK)))
             case "base64":
                 try:
-                    return Wire(data=base64.b64decode(fields.text("base64", empty=True) or "", validate=True))
+                    return GivenStream(data=base64.b64decode(fields.text("base64", empty=True) or "", validate=True))
                 except binascii.Error:
                     fields.report_bad("base64", "base64 text")
         return None

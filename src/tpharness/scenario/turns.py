@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.scenario.eventlog import Call, EventLog
+from tpharness.scenario.eventlog import EventLog, LoggedCall
 from tpharness.scenario.expand_parts import user_content
 from tpharness.scenario.expand_steps import expand_steps
 from tpharness.scenario.fields import Fields, describe_node
@@ -14,7 +14,7 @@ from tpharness.scenario.longform import add_event_nodes, add_events
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, MISSING_KEY, UNKNOWN_AGENT, Problems, suggest_name
 from tpharness.scenario.records import AgentRun, Interrupt, Turn, UserInput
 from tpharness.scenario.script_clock import ScriptClock
-from tpharness.scenario.sources import Sources
+from tpharness.scenario.sources import EventSources
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode
 
 __all__ = ["RUN_KEYS", "USER_KEYS", "read_turns"]
@@ -36,7 +36,7 @@ RUN_KEYS = (
 def read_turns(
     nodes: list[Node],
     problems: Problems,
-    sources: Sources,
+    sources: EventSources,
     *,
     agents: Mapping[str, Mapping[str, Any]],
     script_clock: ScriptClock,
@@ -53,7 +53,7 @@ class _Turns:
     def __init__(
         self,
         problems: Problems,
-        sources: Sources,
+        sources: EventSources,
         agents: Mapping[str, Mapping[str, Any]],
         script_clock: ScriptClock,
         carriers: bool,
@@ -63,7 +63,7 @@ class _Turns:
         self._agents = agents
         self._ticker = script_clock
         self._carriers = carriers
-        self._calls: dict[str | None, Call] = {}
+        self._calls: dict[str | None, LoggedCall] = {}
         self._user_parts: tuple[Mapping[str, Any], ...] = ()
         self._first = True
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tpharness.clauses import load_clauses, load_rulings
-from tpharness.picture import Entry, Page, plain_timeline, render_page, text_html, timeline_of_case
+from tpharness.picture import PageEntry, PicturePage, plain_timeline, render_page, text_html, timeline_of_case
 from tpharness.run.plan import base_case
 from tpharness.scenario import Scenario
 
@@ -22,7 +22,7 @@ _MOST_OF_A_RULING = 3
 
 def view_files(scenarios: Sequence[Scenario]) -> Iterator[tuple[str, str]]:
     """Yield the name of each picture page below the site, and its text."""
-    entries = {scenario.id: Entry(timeline=timeline_of_case(base_case(scenario))) for scenario in scenarios}
+    entries = {scenario.id: PageEntry(timeline=timeline_of_case(base_case(scenario))) for scenario in scenarios}
     themes: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in scenarios:
         themes[scenario.id.rpartition("/")[0]].append(scenario)
@@ -64,8 +64,8 @@ def _theme_file(theme: str) -> str:
     return f"views/{theme.replace('/', '-')}.html"
 
 
-def _page(title: str, entries: Sequence[Entry]) -> str:
+def _page(title: str, entries: Sequence[PageEntry]) -> str:
     lead = '<p class="muted">Drag the cut, or move it with the arrow keys.</p>'
     timelines: Iterable[Mapping[str, Any]] = (entry.timeline for entry in entries)
     plain = [plain_timeline(timeline) for timeline in timelines]
-    return render_page(Page(title=text_html(title), lead=lead, entries=entries, plain=plain))
+    return render_page(PicturePage(title=text_html(title), lead=lead, entries=entries, plain=plain))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         TargetOutput,
     )
     from tpharness.targets.reference import Reference
+    from tpharness.targets.releases import is_tested_release
     from tpharness.targets.spec import TARGETS, resolve_client, resolve_server
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Stream",
     "StreamEnd",
     "TargetOutput",
+    "is_tested_release",
     "resolve_client",
     "resolve_server",
 ]
@@ -52,6 +54,7 @@ __getattr__, __dir__ = lazy_names(
             "TargetOutput",
         ),
         "tpharness.targets.reference": ("Reference",),
+        "tpharness.targets.releases": ("is_tested_release",),
         "tpharness.targets.spec": (
             "TARGETS",
             "resolve_client",

@@ -48,9 +48,9 @@ from tpharness.targets.remote import (
     CAPABILITIES_HINT,
     CAPABILITY_KINDS,
     BrokenContractError,
-    Limits,
     LostConnectionError,
     Patience,
+    StreamLimits,
     UnreachableError,
 )
 from tpharness.targets.resume import resumable
@@ -93,7 +93,7 @@ class HttpClient:
         live: bool = True,
         reset: bool = False,
         patience: Patience | None = None,
-        limits: Limits | None = None,
+        limits: StreamLimits | None = None,
     ) -> None:
         self._endpoint = Endpoint.parse(url)
         self._live = live

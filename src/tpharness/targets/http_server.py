@@ -29,9 +29,9 @@ from tpharness.targets.remote import (
     CAPABILITIES_HINT,
     NOT_FORGOTTEN,
     UNKNOWN_TAKEN,
-    Limits,
     LostConnectionError,
     Patience,
+    StreamLimits,
     UnreachableError,
 )
 from tpharness.trace.tape import current_tape
@@ -55,7 +55,7 @@ class HttpServer:
         live: bool = True,
         on_disconnect: str | None = None,
         patience: Patience | None = None,
-        limits: Limits | None = None,
+        limits: StreamLimits | None = None,
     ) -> None:
         self._control = Endpoint.parse(url)
         self._http = Http(patience=patience, limits=limits)

@@ -33,10 +33,10 @@ from tpharness.targets.net_errors import (
     quote_start,
     status_error,
 )
-from tpharness.targets.remote import Limits, LostConnectionError, Patience, UnreachableError
+from tpharness.targets.remote import LostConnectionError, Patience, StreamLimits, UnreachableError
 from tpharness.trace.tape import Tape, current_tape
 
-__all__ = ["Answer", "Http", "OpenStream"]
+__all__ = ["Http", "HttpAnswer", "OpenStream"]
 
 _KEEP_ALIVE = 3.0  # below the 5 s after which common servers close an idle connection
 _JSON = "application/json"
@@ -47,7 +47,7 @@ _LONG_NUMBER = b"0" * 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """An answer: its status, and its JSON if it has a body."""
 
     status: int
@@ -99,9 +99,9 @@ class OpenStream:
 class Http:
     """The sessions, patience and limits of requests to targets."""
 
-    def __init__(self, *, patience: Patience | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, *, patience: Patience | None = None, limits: StreamLimits | None = None) -> None:
         self.patience = patience or Patience()
-        self.limits = limits or Limits()
+        self.limits = limits or StreamLimits()
         self._timeout = self._read_timeout(self.patience.silence)
         self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, aiohttp.ClientSession]]
         self._sessions = WeakKeyDictionary()
@@ -145,7 +145,7 @@ class Http:
         *,
         passes: tuple[int, ...] = (),
         hint: str = "",
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Request JSON. Return the answer for status 200, 204, or one of `passes`; TargetError for any other.
 
         `hint` is what to do if the path does not exist.
@@ -161,7 +161,7 @@ class Http:
         if tape is not None:
             tape.note("answered", what, status=status, headers=response.headers, body=body or None)
         if status == 204 or status in passes:
-            return Answer(status=status)
+            return HttpAnswer(status=status)
         if status != 200:
             raise status_error(what, response, body, hint)
         if response.content_type != _JSON:
@@ -170,7 +170,7 @@ class Http:
                 detail=quote_start(body),
                 hint="is this the address of the control contract? Its base path may be missing",
             )
-        return Answer(status=status, value=_decode(body, what))
+        return HttpAnswer(status=status, value=_decode(body, what))
 
     async def resume(self, endpoint: Endpoint, path: str, *, after: str | None) -> bytes:
         """Read an event stream to its end, after the frame with that id; b"" if nothing is left. TargetError."""

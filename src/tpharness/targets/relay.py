@@ -14,17 +14,17 @@ from collections.abc import Awaitable, Callable
 from itertools import chain
 from typing import Self
 
-from tpharness.faults.plan import Action, Blackhole, Fin, Notify, Plan, Reset, Send, Transmission, Wait
+from tpharness.faults.plan import Action, Blackhole, Fin, Notify, RelayPlan, Reset, Send, Transmission, Wait
 from tpharness.targets.connection import reset
 from tpharness.targets.listener import Listener
 
-__all__ = ["Relay"]
+__all__ = ["FaultRelay"]
 
 _READ = 1 << 16
 _CONNECT_SECONDS = 5.0
 
 
-class Relay:
+class FaultRelay:
     """A relay to one server. `on_notify` is called with the name of every `Notify` of a plan; `sleep` waits."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Relay:
         self._upstream = (host, port)
         self._on_call = on_notify
         self._sleep = sleep
-        self._plans: deque[Plan] = deque()
+        self._plans: deque[RelayPlan] = deque()
         self._listener = Listener(self._serve_connection)
         self.recorded: list[bytearray] = []
         """What the server answered, for each connection in the order in which they came."""
@@ -62,14 +62,14 @@ class Relay:
         """How many there have been."""
         return len(self.recorded)
 
-    def plan(self, *plans: Plan) -> None:
+    def plan(self, *plans: RelayPlan) -> None:
         """Apply these plans to the next connections, one each; connections after them pass unharmed."""
         self._plans.extend(plans)
 
     # ------------------------------------------------------------------------------------------------ a connection
 
     async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        plan = self._plans.popleft() if self._plans else Plan()
+        plan = self._plans.popleft() if self._plans else RelayPlan()
         record = bytearray()
         self.recorded.append(record)
         upstream: asyncio.StreamWriter | None = None

@@ -20,7 +20,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.findings import quote
 from tpharness.targets.node_packages import cache_folder
 
-__all__ = ["Framework", "Release", "framework_of", "is_tested_release", "npm_source", "resolve_release"]
+__all__ = ["Release", "ReleasedFramework", "framework_of", "is_tested_release", "npm_source", "resolve_release"]
 
 _FILE = Path(__file__).parent.parent / "peers" / "releases.toml"
 _EXACT = re.compile(r"\d+\.\d+\.\d+(?:[-.]?[0-9A-Za-z][0-9A-Za-z.-]*)?")
@@ -28,7 +28,7 @@ _BEGINNING = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Framework:
+class ReleasedFramework:
     """A package that peers play, as `releases.toml` has it.
 
     `registry` is `npm` or `pypi`; `peers` are their names with their roles; in `requirements` `{release}` stands for
@@ -69,7 +69,7 @@ class Framework:
 class Release:
     """One release of a framework."""
 
-    framework: Framework
+    framework: ReleasedFramework
     number: str
 
     @property
@@ -92,10 +92,10 @@ class Release:
 
 
 @cache
-def _frameworks() -> tuple[Framework, ...]:
+def _frameworks() -> tuple[ReleasedFramework, ...]:
     table = tomllib.loads(_FILE.read_text("utf-8"))
     return tuple(
-        Framework(
+        ReleasedFramework(
             package=package,
             registry=one["registry"],
             peers=one["peers"],
@@ -106,7 +106,7 @@ def _frameworks() -> tuple[Framework, ...]:
     )
 
 
-def framework_of(peer: str) -> Framework | None:
+def framework_of(peer: str) -> ReleasedFramework | None:
     """Return the framework that a peer of ours plays, None if it can be played in one release only."""
     return next((one for one in _frameworks() if peer in one.peers), None)
 

@@ -44,13 +44,13 @@ __all__ = [
     "CannotPlayError",
     "GoneError",
     "KillableServer",
-    "Limits",
     "LostConnectionError",
     "Patience",
     "RefusedError",
     "RelayedClient",
     "RelayedServer",
     "Remote",
+    "StreamLimits",
     "UnreachableError",
 ]
 
@@ -147,7 +147,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class StreamLimits:
     """How much the harness reads, in bytes: one line of a stream, one stream, one JSON answer."""
 
     line: int = 16 << 20

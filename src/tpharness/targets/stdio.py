@@ -42,7 +42,7 @@ from tpharness.targets.forms import (
 )
 from tpharness.targets.process import NOT_AN_ANSWER, STDOUT_HINT, LineProcess
 from tpharness.targets.reference import Reference
-from tpharness.targets.remote import CannotPlayError, Limits, Patience
+from tpharness.targets.remote import CannotPlayError, Patience, StreamLimits
 from tpharness.trace.tape import current_tape
 
 __all__ = ["StdioClient", "StdioServer"]
@@ -64,7 +64,7 @@ class _Stdio:
 
     role = ""
 
-    def __init__(self, spec: str, *, patience: Patience | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, spec: str, *, patience: Patience | None = None, limits: StreamLimits | None = None) -> None:
         command = spec.partition(":")[2]
         try:
             self._command = split_command(command)
@@ -74,7 +74,7 @@ class _Stdio:
             raise UsageError(f"{spec!r} does not name a command", hint="write 'stdio:python my_target.py --stdio'")
         self._name = f"stdio:{shorten(command, 80)}"
         self._patience = patience or Patience()
-        self._limits = limits or Limits()
+        self._limits = limits or StreamLimits()
         self._capabilities: Capabilities | None = None
         self._idle: list[LineProcess] = []
         self._ids = itertools.count(1)

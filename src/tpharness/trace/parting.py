@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.errors import TpharnessError
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import content_thread
-from tpharness.trace.read import Step, TracedCase
+from tpharness.trace.read import TracedCase, TracedStep
 
 __all__ = ["Parting", "find_parting"]
 
@@ -32,7 +32,7 @@ class Parting:
 
     side: str
     finding: Mapping[str, Any] | None = None
-    step: Step | None = None
+    step: TracedStep | None = None
     pointer: str = ""
     version: str = ""
     held: int | None = None
@@ -85,19 +85,19 @@ def _differ(case: TracedCase, held: int | None, right: int | None) -> bool:
         return True
 
 
-def _at_event(steps: Sequence[Step], event: int) -> Step | None:
+def _at_event(steps: Sequence[TracedStep], event: int) -> TracedStep | None:
     """Return the step at or before an event of the last run that has one."""
     runs = [step.run for step in steps]
     before = [step for step in steps if runs and step.run == runs[-1] and step.event <= event + 1]
     return before[-1] if before else None
 
 
-def _first_other(case: TracedCase, steps: Sequence[Step]) -> Step | None:
+def _first_other(case: TracedCase, steps: Sequence[TracedStep]) -> TracedStep | None:
     """Return the first step at which a side that can be asked within its run holds something else."""
     return next((step for step in steps if _differ(case, step.held, step.right)), None)
 
 
-def _settled(case: TracedCase, steps: Sequence[Step], pointer: str) -> Step | None:
+def _settled(case: TracedCase, steps: Sequence[TracedStep], pointer: str) -> TracedStep | None:
     """Return the step from which on the reference holds at a place of the thread what it holds there in the end.
 
     A place that the reference has never held anything at belongs to what the other side has too much: the last step.
@@ -118,7 +118,7 @@ def _settled(case: TracedCase, steps: Sequence[Step], pointer: str) -> Step | No
     return settled
 
 
-def _at(case: TracedCase, step: Step, keys: Sequence[str]) -> Any:
+def _at(case: TracedCase, step: TracedStep, keys: Sequence[str]) -> Any:
     """Return what the reference holds at a place when a step is done. Places are those of the canonical form."""
     thread = case.thread(step.right) if step.right is not None else {}
     try:

@@ -20,11 +20,22 @@ from tpharness.errors import InputError, UsageError, did_you_mean
 from tpharness.trace.container import Container
 from tpharness.trace.format import FORMAT, INDEX, decode_line, find_misfit
 
-__all__ = ["Chunk", "Entry", "Final", "Moment", "Packet", "ServerEvent", "Step", "Trace", "TracedCase", "Wire"]
+__all__ = [
+    "Chunk",
+    "Final",
+    "ServerEvent",
+    "Trace",
+    "TracedCase",
+    "TracedEntry",
+    "TracedMoment",
+    "TracedPacket",
+    "TracedStep",
+    "TracedWire",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class TracedEntry:
     """A case in the index. `file` is "" where it was left out; `like` is then the traced case that stands for it."""
 
     case: str
@@ -49,7 +60,7 @@ class ServerEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Packet:
+class TracedPacket:
     """Bytes that were sent or read together. `at` is the time of the script, `t` that of the clock."""
 
     offset: int
@@ -70,14 +81,14 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wire:
+class TracedWire:
     """The bytes of one run: what the server sent, or what the client was given. `size` counts those left out too."""
 
     side: str
     run: int
     size: int
     data: bytes
-    packets: Sequence[Packet] = ()
+    packets: Sequence[TracedPacket] = ()
     chunks: Sequence[Chunk] = ()
 
     def chunk_bytes(self, chunk: Chunk) -> bytes:
@@ -86,7 +97,7 @@ class Wire:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TracedStep:
     """What a side holds from here on, if it is interrupted here: until its next step nothing changes.
 
     `offset` counts bytes of its wire, None where the server does not say which belong to an event; `event` counts
@@ -114,7 +125,7 @@ class Final:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class TracedMoment:
     """Something that was seen `t` seconds after the case began: a line `asked`, `answered`, `moved` or `stderr`."""
 
     t: float
@@ -131,15 +142,15 @@ class TracedCase:
     lines `app-turn` and `app-model` of a case of a chat application, which has no script.
     """
 
-    entry: Entry
+    entry: TracedEntry
     about: Mapping[str, Any]
     findings: Sequence[Mapping[str, Any]]
     script: Sequence[Mapping[str, Any]]
     events: Sequence[ServerEvent]
-    wires: Mapping[tuple[str, int], Wire]
+    wires: Mapping[tuple[str, int], TracedWire]
     ends: Sequence[Mapping[str, Any]]
-    moments: Sequence[Moment]
-    steps: Sequence[Step]
+    moments: Sequence[TracedMoment]
+    steps: Sequence[TracedStep]
     finals: Sequence[Final]
     dropped: Sequence[Mapping[str, Any]]
     cuts: Sequence[str]
@@ -155,7 +166,7 @@ class TracedCase:
         """Whether a side was played by the embedded reference."""
         return bool(self.about[side]["reference"])
 
-    def steps_of(self, side: str, run: int | None = None) -> list[Step]:
+    def steps_of(self, side: str, run: int | None = None) -> list[TracedStep]:
         """Return the steps of a side, in order; of all runs if `run` is None."""
         return [step for step in self.steps if step.side == side and run in (None, step.run)]
 
@@ -195,7 +206,11 @@ class Trace:
     """A trace. `about` is the first line of its index; `end` the last one, None if the run was broken off."""
 
     def __init__(
-        self, container: Container, about: Mapping[str, Any], entries: Sequence[Entry], end: Mapping[str, Any] | None
+        self,
+        container: Container,
+        about: Mapping[str, Any],
+        entries: Sequence[TracedEntry],
+        end: Mapping[str, Any] | None,
     ) -> None:
         self._container = container
         self.name = container.name
@@ -208,14 +223,14 @@ class Trace:
         """Open a trace, or the bytes of its archive if they were read already. InputError for anything else."""
         container = Container(path, data)
         about: Mapping[str, Any] | None = None
-        entries: list[Entry] = []
+        entries: list[TracedEntry] = []
         end = None
         for line in _lines(container, INDEX, "trace-index"):
             match line.pop("kind"):
                 case "trace":
                     about = about or line
                 case "entry":
-                    entries.append(Entry(**{**line, "codes": tuple(line["codes"])}))
+                    entries.append(TracedEntry(**{**line, "codes": tuple(line["codes"])}))
                 case _:
                     end = line
         if about is None:
@@ -224,7 +239,7 @@ class Trace:
             )
         return cls(container, about, entries, end)
 
-    def find(self, name: str, *, server: str = "", client: str = "") -> Entry:
+    def find(self, name: str, *, server: str = "", client: str = "") -> TracedEntry:
         """Return the case of that id, on these targets if several pairs have played it. UsageError without one."""
         found = [
             one
@@ -238,7 +253,7 @@ class Trace:
             raise UsageError(f"{self.name} has no case {name}", hint=hint)
         return next((one for one in found if one.file), found[0])
 
-    def case(self, entry: Entry | str) -> TracedCase:
+    def case(self, entry: TracedEntry | str) -> TracedCase:
         """Read a case. UsageError if it has no file, InputError if the file is not as it should be."""
         one = self.find(entry) if isinstance(entry, str) else entry
         if not one.file:
@@ -276,16 +291,16 @@ def _lines(container: Container, name: str, schema: str) -> Iterator[dict[str, A
         yield line
 
 
-def _read_case(container: Container, entry: Entry) -> TracedCase:
+def _read_case(container: Container, entry: TracedEntry) -> TracedCase:
     pool = _Pool(f"{container.name}: {entry.file}")
     by_kind: dict[str, list[dict[str, Any]]] = {}
-    moments: list[Moment] = []
+    moments: list[TracedMoment] = []
     for line in _lines(container, entry.file, "trace-case"):
         kind = line.pop("kind")
         if kind in pool.lines:
             pool.lines[kind][line["n"]] = line
         elif kind in ("asked", "answered", "moved", "stderr"):
-            moments.append(Moment(t=line["t"], kind=kind, what=line["what"], line=line))
+            moments.append(TracedMoment(t=line["t"], kind=kind, what=line["what"], line=line))
         else:
             by_kind.setdefault(kind, []).append(line)
     if len(by_kind.get("case", ())) != 1:
@@ -299,7 +314,7 @@ def _read_case(container: Container, entry: Entry) -> TracedCase:
         wires=_wires(container, by_kind),
         ends=by_kind.get("end", []),
         moments=sorted(moments, key=lambda moment: moment.t),
-        steps=[Step(**{"event": 0, **line}) for line in by_kind.get("step", ())],
+        steps=[TracedStep(**{"event": 0, **line}) for line in by_kind.get("step", ())],
         finals=[Final(**line) for line in by_kind.get("final", ())],
         dropped=by_kind.get("dropped", []),
         cuts=[line["what"] for line in by_kind.get("cut", ())],
@@ -309,17 +324,17 @@ def _read_case(container: Container, entry: Entry) -> TracedCase:
     )
 
 
-def _wires(container: Container, by_kind: Mapping[str, list[dict[str, Any]]]) -> dict[tuple[str, int], Wire]:
-    packets: dict[tuple[str, int], list[Packet]] = {}
+def _wires(container: Container, by_kind: Mapping[str, list[dict[str, Any]]]) -> dict[tuple[str, int], TracedWire]:
+    packets: dict[tuple[str, int], list[TracedPacket]] = {}
     chunks: dict[tuple[str, int], list[Chunk]] = {}
     for line in by_kind.get("packet", ()):
-        packets.setdefault((line.pop("side"), line.pop("run")), []).append(Packet(**line))
+        packets.setdefault((line.pop("side"), line.pop("run")), []).append(TracedPacket(**line))
     for line in by_kind.get("chunk", ()):
         chunks.setdefault((line.pop("side"), line.pop("run")), []).append(Chunk(**line))
     wires = {}
     for line in by_kind.get("wire", ()):
         key = line["side"], line["run"]
-        wires[key] = Wire(
+        wires[key] = TracedWire(
             side=key[0],
             run=key[1],
             size=line["size"],

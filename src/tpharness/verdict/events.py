@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.findings import Finding
-from tpharness.verdict.result import Outcome, Recorded, Result
+from tpharness.verdict.result import Outcome, RecordedCase, Result
 
 __all__ = ["ResultReady", "RunEvent", "RunFinished", "RunStarted", "ScenarioFinished"]
 
@@ -43,7 +43,7 @@ class ResultReady:
     """
 
     result: Result
-    record: Recorded | None = None
+    record: RecordedCase | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.profiles import Profile, find_profiles, load_profiles
+from tpharness.profiles import SuiteProfile, find_profiles, load_profiles
 from tpharness.verdict.causes import Cause
 from tpharness.verdict.grouping import leading_cause_of_result
 from tpharness.verdict.result import Outcome, Result
@@ -28,7 +28,7 @@ class ProfileTally:
     every case of the run is of the profile.
     """
 
-    profile: Profile
+    profile: SuiteProfile
     scenarios: int
     whole: int
     cases: int
@@ -90,7 +90,7 @@ def tallies_json(tallies: Sequence[ProfileTally]) -> dict[str, Any]:
     }
 
 
-def _tally(profile: Profile, results: Sequence[Result], *, alone: bool) -> ProfileTally:
+def _tally(profile: SuiteProfile, results: Sequence[Result], *, alone: bool) -> ProfileTally:
     judged = [result for result in results if result.outcome not in _UNJUDGED]
     scenarios = {result.id.partition("@")[0] for result in judged}
     broken = {result.id.partition("@")[0] for result in judged if not result.outcome.green}

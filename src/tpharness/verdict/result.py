@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from tpharness.trace.secrets import Secrets
     from tpharness.trace.write import CaseFiles
 
-__all__ = ["CheckState", "NotApplicable", "NotJudged", "Outage", "Outcome", "Recorded", "Result", "merge_not_judged"]
+__all__ = [
+    "CheckState",
+    "NotApplicable",
+    "NotJudged",
+    "Outage",
+    "Outcome",
+    "RecordedCase",
+    "Result",
+    "merge_not_judged",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +87,7 @@ class CheckState(Enum):
     NOT_APPLICABLE = "not-applicable"
 
 
-class Recorded(Protocol):
+class RecordedCase(Protocol):
     """What was recorded of a case while it was played."""
 
     def files(self, result: Result, secrets: Secrets) -> CaseFiles:
@@ -123,7 +132,7 @@ class Result:
     size: int = 0
     outage: Outage | None = None
     clauses: tuple[str, ...] = ()
-    record: Recorded | None = field(default=None, compare=False, repr=False)
+    record: RecordedCase | None = field(default=None, compare=False, repr=False)
 
     @property
     def fails_otherwise(self) -> bool:

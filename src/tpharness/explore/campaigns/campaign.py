@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.explore.campaigns.cases import CaseRange, Found, Judged, judge_case, judge_range
-from tpharness.explore.campaigns.judging import Judge
+from tpharness.explore.campaigns.judging import CampaignJudge
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state, save_state
 from tpharness.explore.campaigns.subject_files import save_subject
 from tpharness.explore.generate.kinds import FuzzKind, Subject
@@ -187,18 +187,18 @@ class Campaign:
         if type(players.server) is Reference and type(players.client) is Reference:
             return True
         with Session() as session:
-            return not Judge(session, thorough=False).findings(kind, subject)
+            return not CampaignJudge(session, thorough=False).findings(kind, subject)
 
     def _found(self, number: int, found: Found, subject: Subject) -> None:
         """Shrink a failure of a new cause, write it down, and remember it."""
         kind, findings, key = found.kind, found.findings, found.cause.key
-        judge, versions = Judge(self.session, thorough=False), getattr(subject, "versions", ())
+        judge, versions = CampaignJudge(self.session, thorough=False), getattr(subject, "versions", ())
 
         def shown(other: Subject) -> dict[str, Cause]:
             return {cause.key: cause for cause in causes_of(judge.findings(kind, other))}
 
         if key not in shown(subject):
-            judge = Judge(self.session)
+            judge = CampaignJudge(self.session)
         clock = self.options.clock
         until = clock() + self.options.shrink_seconds
 

@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass, replace
 
 from tpharness.explore.campaigns.fold import passes
-from tpharness.explore.campaigns.judging import Judge, time_limit
+from tpharness.explore.campaigns.judging import CampaignJudge, time_limit
 from tpharness.explore.generate.kinds import GENERATORS, FuzzKind, Subject, subjects
-from tpharness.explore.generate.programs import Program
+from tpharness.explore.generate.programs import GeneratedProgram
 from tpharness.explore.generate.source import Chance
 from tpharness.findings import Finding
 from tpharness.run.session import Session
@@ -90,10 +90,10 @@ def judge_case(session: Session, kinds: tuple[FuzzKind, ...], seed: int, number:
     turn = number // len(kinds)
     made = GENERATORS[kind](case_source(seed, number))
     thorough = turn % _THOROUGH[kind] == 0
-    quick = not thorough and isinstance(made, Program)
+    quick = not thorough and isinstance(made, GeneratedProgram)
     if quick and _passes(made, session, idempotence=turn % _IDEMPOTENCE_EVERY == 0):
         return Judged(number=number, cases=len(made.cuts) + 1)
-    judge = Judge(session, thorough=thorough)
+    judge = CampaignJudge(session, thorough=thorough)
     failing: dict[tuple[str, frozenset[str]], Found] = {}
     every = subjects(made)
     for subject in every:
@@ -123,7 +123,7 @@ def judge_range(cases: CaseRange) -> RangeJudged:
     return RangeJudged(cases=tuple(judged), seconds=time.monotonic() - begun)
 
 
-def _passes(made: Program, session: Session, *, idempotence: bool) -> bool:
+def _passes(made: GeneratedProgram, session: Session, *, idempotence: bool) -> bool:
     """Whether a program passes on targets that can be stepped; whatever raises is for the judge to name."""
     server, client = session.players.server, session.players.client
     if not (isinstance(server, SteppableServer) and isinstance(client, SteppableClient)):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from tpharness.checks import CHECKS, Check, Delivery, Evidence
 from tpharness.checks.idempotence import IDEMPOTENCE
 from tpharness.checks.prefix import PREFIX
-from tpharness.explore.generate.programs import Program
+from tpharness.explore.generate.programs import GeneratedProgram
 from tpharness.journal import Interrupted
 from tpharness.run.judge import holds
 from tpharness.run.plan import base_case, cut_time, make_script
@@ -26,7 +26,7 @@ __all__ = ["passes"]
 _WITHOUT_IDEMPOTENCE = tuple(check for check in CHECKS if check is not IDEMPOTENCE)
 
 
-def passes(made: Program, server: SteppableServer, client: SteppableClient, *, idempotence: bool) -> bool:
+def passes(made: GeneratedProgram, server: SteppableServer, client: SteppableClient, *, idempotence: bool) -> bool:
     """Whether no check finds anything at MUST at any place of the program; idempotence, which costs most, if asked.
 
     The evidence has no variants: what is split or repeated is for a case that is played by itself.
@@ -36,7 +36,7 @@ def passes(made: Program, server: SteppableServer, client: SteppableClient, *, i
 
 
 def _evidence(
-    made: Program, server: SteppableServer, client: SteppableClient, checks: Sequence[Check]
+    made: GeneratedProgram, server: SteppableServer, client: SteppableClient, checks: Sequence[Check]
 ) -> Iterator[tuple[Sequence[Check], list[Evidence]]]:
     """Yield the evidence of each place of the program's last run, and of the whole run, with the checks to judge it."""
     script = make_script(base_case(made.scenario))

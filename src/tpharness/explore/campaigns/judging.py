@@ -34,7 +34,7 @@ from tpharness.scenario import Compare, Scenario, dump, load_text
 from tpharness.targets.remote import CannotPlayError
 from tpharness.verdict.causes import CRASHED, HANGS, ROUND_TRIP, crash
 
-__all__ = ["HANG_SECONDS", "HangError", "Judge", "time_limit"]
+__all__ = ["HANG_SECONDS", "CampaignJudge", "HangError", "time_limit"]
 
 HANG_SECONDS = 10.0
 """How long one case may take in this process."""
@@ -50,7 +50,7 @@ class HangError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class CampaignJudge:
     """Judges subjects on the two targets of an opened session."""
 
     session: Session

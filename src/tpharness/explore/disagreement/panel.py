@@ -17,7 +17,7 @@ from tpharness.explore.campaigns.judging import HangError, time_limit
 from tpharness.findings import Level
 from tpharness.protocol.versions import Version
 from tpharness.run.judge import judge
-from tpharness.run.play import Played, comparison_mode, play
+from tpharness.run.play import PlayedCase, comparison_mode, play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario
 from tpharness.targets.remote import CannotPlayError
@@ -92,7 +92,7 @@ def _unique(capabilities: Any, spec: str, taken: Mapping[str, Session]) -> str:
 
 def _play(name: str, session: Session, scenario: Scenario, *, server: bool) -> Iterator[View]:
     about = KEEPS if server else RECEIVES
-    seen: list[Played] = []
+    seen: list[PlayedCase] = []
     try:
         case, reason = session.run(session.adapt(scenario))
         if reason:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from tpharness.explore.generate.documents import document, thread
 from tpharness.explore.generate.files import scenario_text
-from tpharness.explore.generate.programs import Program, cut_scenarios, program
+from tpharness.explore.generate.programs import GeneratedProgram, cut_scenarios, program
 from tpharness.explore.generate.source import Source
 from tpharness.explore.generate.streams import mutated, stream
 from tpharness.scenario import Scenario
@@ -45,4 +45,4 @@ GENERATORS: Mapping[FuzzKind, Callable[[Source], Any]] = {
 
 def subjects(made: Any) -> list[Subject]:
     """Return what is judged of one thing generated: a program is judged as it is and at each of its places."""
-    return list(cut_scenarios(made)) if isinstance(made, Program) else [made]
+    return list(cut_scenarios(made)) if isinstance(made, GeneratedProgram) else [made]

@@ -1,8 +1,9 @@
 """Whole conversations as legal server events, each with places to interrupt it.
 
-In: a source of choices. Out: a `Program`, that is a scenario in the long form and places of its last run. Everything in
-it is legal: no fold may find anything at MUST in it. Calls are answered before the next model call, or by the next run,
-which then begins without a user's message (R30). What only carriers tell, such as the agent, is left out without them.
+In: a source of choices. Out: a `GeneratedProgram`, that is a scenario in the long form and places of its last run.
+Everything in it is legal: no fold may find anything at MUST in it. Calls are answered before the next model call, or by
+the next run, which then begins without a user's message (R30). What only carriers say, such as the agent, is left out
+without them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.sweeps.places import CutPlace, cut_scenario
 from tpharness.scenario import AgentRun, ClientCut, Compare, CutUnit, Scenario, Turn, UserInput, WireEnd
 
-__all__ = ["AGENTS", "THREAD_ID", "Program", "cut_scenarios", "moment", "program"]
+__all__ = ["AGENTS", "THREAD_ID", "GeneratedProgram", "cut_scenarios", "moment", "program"]
 
 _START = datetime(2025, 1, 20, 10, tzinfo=UTC)
 _AGENT, _OTHER = "assistant", "helper"
@@ -52,14 +53,14 @@ _VERSIONS = (*((newest_version(),),) * 7, tuple(Version))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class GeneratedProgram:
     """A scenario, and places of its last run as (events on the server, events that the client saw, reason)."""
 
     scenario: Scenario
     cuts: tuple[tuple[int, int, str], ...]
 
 
-def program(source: Source, *, carriers: bool = True) -> Program:
+def program(source: Source, *, carriers: bool = True) -> GeneratedProgram:
     """Return a program with up to three places to interrupt it."""
     writer = _Writer(source, carriers=carriers)
     turns: list[Turn] = []
@@ -87,10 +88,10 @@ def program(source: Source, *, carriers: bool = True) -> Program:
         server = source.number(0, events)
         client = source.number(0, server) if flag(source, 4) else server
         cuts.append((server, client, one_of(source, REASONS)))
-    return Program(scenario=scenario, cuts=tuple(sorted(cuts)))
+    return GeneratedProgram(scenario=scenario, cuts=tuple(sorted(cuts)))
 
 
-def cut_scenarios(made: Program) -> list[Scenario]:
+def cut_scenarios(made: GeneratedProgram) -> list[Scenario]:
     """Return the scenarios that a program stands for: as it is, and interrupted at each of its places."""
     turn = len(made.scenario.turns) - 1
     found = [made.scenario]

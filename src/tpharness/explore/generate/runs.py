@@ -1,8 +1,8 @@
 """Small conversations whose events come in odd orders and forms: what implementations read in different ways.
 
-In: a source of choices. Out: a `Program`. Unlike those of `programs`, the events need not be those of a correct server:
-a result may come late or twice, a part may end with another content, a prompt may repeat. Whoever plays them has to
-make the same of them all the same (R36), which is what a comparison of targets asks for.
+In: a source of choices. Out: a `GeneratedProgram`. Unlike those of `programs`, the events need not be those of a
+correct server: a result may come late or twice, a part may end with another content, a prompt may repeat. Whoever plays
+them has to make the same of them all the same (R36), which is what a comparison of targets asks for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpharness.explore.generate.programs import AGENTS, THREAD_ID, Program, moment
+from tpharness.explore.generate.programs import AGENTS, THREAD_ID, GeneratedProgram, moment
 from tpharness.explore.generate.source import Source, flag, flag_on, many, one_of
 from tpharness.explore.generate.values import REASONS
 from tpharness.protocol.versions import ERROR_EVENT, HANDOFF_EVENT, NORMATIVE_PREFIX, SPAWN_EVENT, Version
@@ -48,7 +48,7 @@ _FILES: tuple[dict[str, Any], ...] = (
 )
 
 
-def odd_runs(source: Source) -> Program:
+def odd_runs(source: Source) -> GeneratedProgram:
     """Return a conversation of one to three runs, with up to two places to interrupt the last of them."""
     writer = _Writer(source)
     turns: list[Turn] = []
@@ -73,7 +73,7 @@ def odd_runs(source: Source) -> Program:
     events = len(writer.log)
     places = sorted(source.number(0, events) for _ in many(source, 0, 2))
     cuts = [(place, place, one_of(source, REASONS)) for place in places]
-    return Program(scenario=scenario, cuts=tuple(cuts))
+    return GeneratedProgram(scenario=scenario, cuts=tuple(cuts))
 
 
 class _Writer:

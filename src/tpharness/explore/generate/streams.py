@@ -18,7 +18,7 @@ from tpharness.explore.generate.values import TEXTS, json_value, text
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, make_script
-from tpharness.scenario import AgentRun, Compare, Scenario, UserInput, Wire, find_scenarios, load_scenario
+from tpharness.scenario import AgentRun, Compare, GivenStream, Scenario, UserInput, find_scenarios, load_scenario
 from tpharness.targets.reference import ReferenceServer, serve_turns
 from tpharness.wires.sse.frames import split_frames
 from tpharness.wires.vsp.encode import DONE, encode_sse
@@ -71,7 +71,7 @@ def stream(source: Source) -> Scenario:
         served = _served(made)
         runs = iter(served)
         turns = tuple(
-            replace(turn, events=None, wire=Wire(data=next(runs))) if isinstance(turn, AgentRun) else turn
+            replace(turn, events=None, wire=GivenStream(data=next(runs))) if isinstance(turn, AgentRun) else turn
             for turn in made.turns
         )
         return replace(made, id="fuzz/stream", description="A generated stream.", turns=turns, compare=Compare.CONTENT)
@@ -90,7 +90,7 @@ def client_only(data: bytes, description: str) -> Scenario:
     run = empty.turns[1]
     if not isinstance(user, UserInput) or not isinstance(run, AgentRun):
         raise TypeError("a program begins with a user turn and a run")
-    turns = (user, replace(run, events=None, wire=Wire(data=data)))
+    turns = (user, replace(run, events=None, wire=GivenStream(data=data)))
     return replace(
         empty,
         id="fuzz/stream",

@@ -20,7 +20,7 @@ from pathlib import Path
 from tpharness.errors import UsageError
 from tpharness.explore.mutation.module import load_changes
 from tpharness.explore.mutation.reach import find_reach
-from tpharness.explore.mutation.recording import Recorder, Recording
+from tpharness.explore.mutation.recording import CallRecorder, Recording
 from tpharness.explore.mutation.records import Defect, Harmless, Kill, Row
 from tpharness.explore.mutation.replay import replaying
 from tpharness.explore.mutation.settling import Play, about_of, play_until_settled
@@ -135,7 +135,7 @@ def unharmed(scenarios: Iterable[Scenario]) -> dict[str, int]:
 
 def record_unharmed(scenarios: Iterable[Scenario]) -> Recording:
     """Play the scenarios with nothing seeded and record how. UsageError as for `unharmed`."""
-    recorder = Recorder()
+    recorder = CallRecorder()
     with Session() as session, recorder.listening():
         _play_unharmed(scenarios, session, recorder.end_scenario)
     return recorder.finish()

@@ -24,7 +24,7 @@ from tpharness.run.sweeps import stepped
 from tpharness.scenario import Scenario
 from tpharness.targets import reference
 
-__all__ = ["RecordedScenario", "Recorder", "Recording", "Step", "steps_replaced"]
+__all__ = ["CallRecorder", "RecordedScenario", "Recording", "Step", "steps_replaced"]
 
 _STEPS: dict[str, tuple[Any, str]] = {
     "serve": (reference.Reference, "serve"),
@@ -95,7 +95,7 @@ class Recording:
 
 
 @dataclass(slots=True)
-class Recorder:
+class CallRecorder:
     """Records what is played while it is `listening`, one scenario after another."""
 
     _code: dict[int, CodeType] = field(default_factory=dict)

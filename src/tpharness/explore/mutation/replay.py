@@ -177,5 +177,5 @@ def _rendered_again(step: Step) -> Any:
         return _settle(step, replace(was, threads=rendered[-1])) if len(rendered) == 1 else _UNKNOWN
     if not all(isinstance(trail, Trail) for trail in was.values()):
         return _UNKNOWN
-    again = {v: replace(trail, states=tuple(one[v] for one in rendered)) for v, trail in was.items()}
-    return _settle(step, again)
+    trails = {version: replace(trail, states=tuple(one[version] for one in rendered)) for version, trail in was.items()}
+    return _settle(step, trails)

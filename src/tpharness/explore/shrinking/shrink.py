@@ -15,7 +15,7 @@ from typing import Any
 from tpharness.explore.generate.kinds import Subject
 from tpharness.explore.shrinking.events import make_consistent, removable_groups, simplify_texts
 from tpharness.explore.shrinking.values import shorter_lists, simplify_values
-from tpharness.scenario import AgentRun, ClientCut, CutUnit, Interrupt, Scenario, UserInput, Wire
+from tpharness.scenario import AgentRun, ClientCut, CutUnit, GivenStream, Interrupt, Scenario, UserInput
 from tpharness.wires.sse.frames import split_frames
 from tpharness.wires.vsp.encode import DONE
 
@@ -83,18 +83,20 @@ def _simplify_run(run: AgentRun) -> Iterator[AgentRun]:
     wire = run.wire
     if wire is not None and wire.chunks is not None:
         for chunks in shorter_lists(wire.chunks):
-            yield replace(run, wire=Wire(chunks=tuple(chunks)))
+            yield replace(run, wire=GivenStream(chunks=tuple(chunks)))
         for index, chunk in enumerate(wire.chunks):
             for other in simplify_values(dict(chunk)):
                 if other.get("type") == chunk.get("type"):
-                    yield replace(run, wire=Wire(chunks=(*wire.chunks[:index], other, *wire.chunks[index + 1 :])))
+                    yield replace(
+                        run, wire=GivenStream(chunks=(*wire.chunks[:index], other, *wire.chunks[index + 1 :]))
+                    )
     if wire is not None and wire.data is not None:
         chunks_said = _parse_chunks(wire.data)
         if chunks_said is not None:
-            yield replace(run, wire=Wire(chunks=chunks_said))
+            yield replace(run, wire=GivenStream(chunks=chunks_said))
         for frames in shorter_lists(split_frames(wire.data)):
-            yield replace(run, wire=Wire(data=b"".join(frames)))
-        yield from (replace(run, wire=Wire(data=data)) for data in _shorter_frames(wire.data))
+            yield replace(run, wire=GivenStream(data=b"".join(frames)))
+        yield from (replace(run, wire=GivenStream(data=data)) for data in _shorter_frames(wire.data))
 
 
 def _with_events(run: AgentRun, kept: Sequence[int]) -> AgentRun:

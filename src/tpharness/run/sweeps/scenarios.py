@@ -37,7 +37,8 @@ from tpharness.run.sweeps.places import (
 )
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.sweeps.streams import sweep_streams
-from tpharness.run.tracing.record import find_secrets, make_ready
+from tpharness.run.tracing.record import make_ready
+from tpharness.run.tracing.secrets import find_secrets
 from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import CutAt, CutSide, Scenario, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer

@@ -20,12 +20,12 @@ from tpharness.checks import Delivery, Evidence
 from tpharness.checks.prefix import PREFIX
 from tpharness.findings import Finding, Level
 from tpharness.journal import Interrupted, needs_partial
+from tpharness.run import tracing
 from tpharness.run.judge import judge
 from tpharness.run.plan import Case, cut_time, make_script, place_name
 from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, only_the_cut_moved, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.run.sweeps.places import CutPlace
-from tpharness.run.tracing.record import MOST_RECORDED, PlaceRecorder
 from tpharness.scenario.records import AgentRun, ClientCut, Compare, CutAt, CutPlan, CutSide, CutUnit, WireEnd
 from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
 from tpharness.verdict.result import CheckState, NotJudged, Outcome, Result, merge_not_judged
@@ -56,7 +56,7 @@ def sweep(
     compare: Compare | None = None,
     only: str | None = None,
     apart: bool = False,
-    record: PlaceRecorder | None = None,
+    record: tracing.PlaceRecorder | None = None,
 ) -> Sweep:
     """Cut the runs of the case's sweep at every place, or only at the place with the id `only`.
 
@@ -88,7 +88,7 @@ class _Pass:
         compare: Compare | None,
         only: str | None,
         apart: bool,
-        record: PlaceRecorder | None,
+        record: tracing.PlaceRecorder | None,
     ) -> None:
         if run.events is None:
             raise ValueError(f"{case.id} has no server events to cut")
@@ -179,7 +179,7 @@ class _Pass:
         failed = self._failure(name, evidence)
         if failed is not None:
             place = self._place(count, None if unit is None else ClientCut(unit=unit, count=number))
-            if self._record is not None and len(found.failed) < MOST_RECORDED:
+            if self._record is not None and len(found.failed) < tracing.MOST_RECORDED:
                 read = number if unit is CutUnit.BYTE else None
                 failed = replace(failed, record=self._record(self._case, place, cut, failed.id, now, pair.sent, read))
             found.failed.append((place, failed))

@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.journal import Journal, UserTurn
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.plan import Case, make_script
-from tpharness.run.play import Played
+from tpharness.run.play import PlayedCase
 from tpharness.run.tracing.dropped import dropped_words, find_dropped
 from tpharness.run.tracing.lines import CaseLines
 from tpharness.run.tracing.pool import ThreadPool
@@ -38,7 +38,7 @@ class CaseRecord:
     server: Mapping[str, Any]
     client: Mapping[str, Any]
     compare: str
-    played: Played | None
+    played: PlayedCase | None
     notes: Sequence[Note]
     forgotten: int
     seconds: float
@@ -134,7 +134,7 @@ class _Files:
 
     # ------------------------------------------------------------------------------------------------ the wire
 
-    def _streams_of(self, played: Played) -> None:
+    def _streams_of(self, played: PlayedCase) -> None:
         sent = [] if played.served is None else list(played.served.streams)
         given = [turn for turn in played.turns if isinstance(turn, Stream)]
         for run in range(max(len(sent), len(given))):
@@ -166,7 +166,7 @@ class _Files:
 
     # ------------------------------------------------------------------------------------------------ the threads
 
-    def _threads(self, script: Script, played: Played, version: Version) -> None:
+    def _threads(self, script: Script, played: PlayedCase, version: Version) -> None:
         if played.served is not None and self._case.scenario.scripted:
             own = bool(self._record.server["reference"]) and not played.recorded
             for run, offset, event, thread in server_steps(script, version):
@@ -184,7 +184,7 @@ class _Files:
             line = {"kind": "step", "side": side, "run": run, "offset": offset, "event": event}
             self._out.add({**line, "held": number if own else None, "right": number})
 
-    def _finals(self, script: Script, played: Played) -> None:
+    def _finals(self, script: Script, played: PlayedCase) -> None:
         received = received_session(script, played.turns)
         self._final("client", played.received.threads, received.threads())
         self._dropped("client", received.journal(), script)

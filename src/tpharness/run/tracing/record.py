@@ -6,28 +6,24 @@ In: a case, its players and its tape, or a place of a sweep and the threads that
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import unquote
 
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.run.plan import Case, first_bytes, make_script
-from tpharness.run.play import Played, Players, comparison_mode
+from tpharness.run.play import PlayedCase, Players, comparison_mode
 from tpharness.run.sweeps.evidence import ThreadsByVersion
 from tpharness.run.sweeps.places import CutPlace, cut_scenario, without_pins
 from tpharness.run.tracing.files import CaseRecord
 from tpharness.targets.contract import Capabilities, Packet, Stream, StreamEnd, TargetOutput
-from tpharness.targets.endpoint import TOKEN_VARIABLE
 from tpharness.targets.reference import is_foreign
 from tpharness.trace.secrets import Secrets
 from tpharness.trace.tape import Tape
 from tpharness.trace.write import CaseFiles
-from tpharness.verdict.result import Recorded, Result
+from tpharness.verdict.result import RecordedCase, Result
 
-__all__ = ["MOST_RECORDED", "PlaceRecorder", "find_secrets", "make_ready", "make_record", "record_place"]
+__all__ = ["MOST_RECORDED", "PlaceRecorder", "make_ready", "make_record", "record_place"]
 
 MOST_RECORDED = 20
 """Places of one sweep that get a record: those that fail after them most often fail alike."""
@@ -84,7 +80,7 @@ def record_place(
     if isinstance(last, Stream):
         seen = last.packets if read is None else tuple(first_bytes(last.packets, read))
         turns[-1] = replace(last, packets=seen, end=StreamEnd(reason=cut.reason, at=cut.at))
-    played = Played(
+    played = PlayedCase(
         served=TargetOutput(
             threads={version: both[0] for version, both in threads.items()}, streams=tuple(map(tuple, sent))
         ),
@@ -106,18 +102,9 @@ class _Ready:
         return self.made
 
 
-def make_ready(result: Result, secrets: Secrets) -> Recorded | None:
+def make_ready(result: Result, secrets: Secrets) -> RecordedCase | None:
     """Return the record of a result with all its work done, for another process."""
     return None if result.record is None else _Ready(made=result.record.files(result, secrets))
-
-
-def find_secrets(specs: Iterable[str], others: Iterable[str] = ()) -> Secrets:
-    """Return the tokens of targets that are named like this, that of TPHARNESS_TOKEN, and others that are known."""
-    known = [os.environ.get(TOKEN_VARIABLE, ""), *others]
-    for spec in specs:
-        for login in re.findall(r"://([^/@\s]+)@", spec):
-            known += [login, *login.split(":"), unquote(login)]
-    return Secrets(known)
 
 
 def _player(declared: Capabilities, *, reference: bool) -> dict[str, Any]:
