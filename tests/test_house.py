@@ -15,12 +15,12 @@ CEILINGS = {
     "list scenarios": 5_400,
     "check": 6_500,
     "app --list": 13_500,
-    "run": 27_500,
-    "explain": 2_600,
+    "run": 27_300,
+    "explain": 2_550,
 }
 """Lines of ours that a command may load. Whoever makes one load less lowers its ceiling."""
 
-MAY_MEAN_TWO_THINGS = 42
+MAY_MEAN_TWO_THINGS = 38
 """Public class names that two modules define."""
 
 MAY_SAY_TOLD = 500
