@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import run_in_process
 from tests.picture.looking import look_at
 from tests.picture.test_page import HOSTILE, hostile_page
 from tests.scenarios import load_builtin
@@ -196,3 +197,72 @@ def test_without_scripts_the_rows_are_a_table(page: Path) -> None:
     assert "tool-input-available" in seen.results[0]
     assert "part_delta" in seen.results[0]
     assert "Cut after" not in seen.results[0]
+
+
+ODD = b"".join(
+    b"data: " + json.dumps(chunk).encode() + b"\n\n"
+    for chunk in (
+        {"type": "start", "messageId": "m1"},
+        {"type": "start-step"},
+        {"type": "text-start", "id": "t0"},
+        {"type": "text-delta", "id": "t0", "delta": "A message."},
+        {"type": "text-end", "id": "t0"},
+        {"type": "finish-step"},
+        {"type": "start-step"},
+        {"type": "text-start", "id": "t1"},
+        {"type": "text-delta", "id": "t2", "delta": "of a part that never began"},
+        {"type": "text-end", "id": "t1"},
+        {"type": "tool-output-available", "toolCallId": "c9", "output": "ok"},
+        {"type": "abort", "reason": "user_cancelled"},
+    )
+)
+
+
+def test_a_stream_that_is_wrong_opens_at_its_first_error(tmp_path: Path) -> None:
+    """The verdict comes first; the places are red; nothing speaks of a side that a stream does not have."""
+    stream, file = tmp_path / "odd.sse", tmp_path / "odd.html"
+    stream.write_bytes(ODD)
+    assert run_in_process("view", str(stream), "-o", str(file)) == 0
+    top = "document.querySelector('.handle.client').getBoundingClientRect().top"
+    shown = "[...document.querySelectorAll('#controls .legend li')].filter((one) => !one.hidden)"
+    seen = look_at(
+        file,
+        ["text", "header"],
+        WORDS,
+        ["text", "#panel"],
+        ["eval", "document.querySelectorAll('#strip rect.bad').length"],
+        ["eval", f"{top} > 0 && {top} < innerHeight"],
+        ["eval", f"{shown}.map((one) => one.className).join()"],
+        ["click", "#next-bad"],
+        ["text", "#panel"],
+        ["text", "#reason"],
+        ["press", "#rows", "End"],
+        ["text", "#reason"],
+        ["eval", "document.querySelector('#threads').innerText.includes('00:00')"],
+        height=800,
+    )
+    header, words, panel, red, in_sight, colours, _, later, *reasons, times = seen.results
+    assert "2 ERRORS" in header.upper()
+    assert words.startswith("text-delta")
+    assert "part-without-start" in panel
+    assert (red, in_sight) == (2, True)
+    assert colours == "quiet,grows,bad"
+    assert "output-without-input" in later
+    assert reasons[0].endswith("network_failure")  # cut by us
+    assert reasons[2].endswith("user_cancelled")  # as the stream says
+    assert times is False
+    assert seen.errors == []
+
+
+def test_a_sound_stream_says_so(tmp_path: Path) -> None:
+    """It opens at its end, as before."""
+    stream, file = tmp_path / "sound.sse", tmp_path / "sound.html"
+    chunks = ({"type": "start", "messageId": "m1"}, {"type": "start-step"}, {"type": "finish-step"}, {"type": "finish"})
+    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
+    stream.write_text("".join([*lines, "data: [DONE]\n\n"]))
+    assert run_in_process("view", str(stream), "-o", str(file)) == 0
+    seen = look_at(file, ["text", "header"], WORDS, ["eval", "document.querySelectorAll('#strip rect.bad').length"])
+    header, words, red = seen.results
+    assert "NOTHING IS WRONG" in header.upper()
+    assert words.startswith("end of the run")
+    assert red == 0

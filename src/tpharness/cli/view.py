@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +31,7 @@ from tpharness.trace.read import Trace
 
 __all__ = ["view"]
 
+_NOUNS = {"must": "error", "should": "warning"}
 _LEAD = "as tpharness reads it: drag the cut, or move it with the arrow keys"
 
 
@@ -79,7 +82,7 @@ def view(
     names = ", ".join(Path(name).name for name in files)
     page = PicturePage(
         title=names if len(files) < 4 else f"{len(files)} files",
-        lead=f'<p class="muted">{text_html(_LEAD)}</p>' if entries else "",
+        lead=_verdict(entries) + f'<p class="muted">{text_html(_LEAD)}</p>' if entries else "",
         sections=sections,
         entries=entries,
         plain=[plain_timeline(entry.timeline) for entry in entries],
@@ -88,3 +91,16 @@ def view(
     write_atomically(path, render_page(page))
     if path != "-":
         say(f"written to {path}")
+
+
+def _verdict(entries: Sequence[PageEntry]) -> str:
+    """Return what was found in the files, as HTML; nothing if all of them are cases of a trace, which have verdicts."""
+    files = [entry for entry in entries if not entry.outcome]
+    if not files:
+        return ""
+    levels = Counter(
+        found["level"] for entry in files for row in entry.timeline["rows"] for found in row.get("found", ())
+    )
+    counts = [counted(levels[level], noun) for level, noun in _NOUNS.items() if levels[level]]
+    colour = "bad" if levels["must"] else "warn" if levels["should"] else "good"
+    return f'<p class="verdict {colour}">{", ".join(counts) or "nothing is wrong"}</p>'

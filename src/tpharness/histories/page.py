@@ -13,7 +13,7 @@ from tpharness.histories.compare import Comparison
 from tpharness.histories.report import Table, comparison_tables
 from tpharness.histories.tracks import Tracks
 from tpharness.picture import MOST_BYTES, PageEntry, PicturePage, render_page, table_html, text_html, timeline_of_case
-from tpharness.picture.tables import compact_json
+from tpharness.picture.tables import json_bytes
 from tpharness.printable import counted
 from tpharness.run.plan import base_case
 from tpharness.scenario import AgentRun, Scenario
@@ -30,7 +30,7 @@ def render_comparison(comparison: Comparison, tracked: Iterable[tuple[Scenario, 
         if tracks is None:
             continue
         timeline = _timeline(scenario, tracks)
-        needs = len(compact_json(timeline))
+        needs = json_bytes(timeline)
         if size + needs > MOST_BYTES:
             left_out.append(scenario.id)
             continue

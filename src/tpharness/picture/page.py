@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.clauses import clause_texts, load_rulings
-from tpharness.picture.tables import compact_json
+from tpharness.picture.tables import element_json
 from tpharness.printable import make_printable
 
 __all__ = ["MOST_BYTES", "PageEntry", "PicturePage", "finding_html", "render_page", "table_html", "text_html"]
 
 MOST_BYTES = 14_000_000
-"""Characters of JSON that the timelines of a page may have, so that its file stays below 15 MB."""
+"""Bytes of JSON that the timelines of a page may have, so that its file stays below 15 MB."""
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = ("dom.js", "tables.js", "threads.js", "timeline.js", "tracks.js", "page.js")
@@ -140,9 +140,7 @@ def _option(number: int, entry: PageEntry) -> str:
 
 
 def _json_element(name: str, value: Any) -> str:
-    """Return a script element that holds JSON: no `<` is left in it, so that nothing in it can end it."""
-    text = compact_json(value).replace("<", r"\u003c")
-    return f'<script type="application/json" id="{name}">{text}</script>'
+    return f'<script type="application/json" id="{name}">{element_json(value)}</script>'
 
 
 @cache

@@ -24,7 +24,7 @@ import orjson
 from tpharness.facts import join_text
 from tpharness.journal import OpenPart
 
-__all__ = ["Tables", "compact_json"]
+__all__ = ["Tables", "compact_json", "element_json", "json_bytes"]
 
 
 class _Table:
@@ -204,6 +204,16 @@ def compact_json(value: Any, *, sort_keys: bool = False) -> str:
     except TypeError:
         readable = _replace_not_finite(value)
         return json.dumps(readable, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, allow_nan=False)
+
+
+def element_json(value: Any) -> str:
+    """Return a JSON value as the text of an element of HTML: no `<` is left in it, so that nothing in it can end it."""
+    return compact_json(value).replace("<", r"\u003c")
+
+
+def json_bytes(value: Any) -> int:
+    """Return how many bytes of a page a JSON value takes."""
+    return len(element_json(value).encode("utf-8", "surrogatepass"))
 
 
 def _replace_not_finite(value: Any) -> Any:

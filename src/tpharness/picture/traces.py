@@ -14,7 +14,7 @@ from typing import Any
 
 from tpharness.picture.page import PageEntry
 from tpharness.picture.rows import Play
-from tpharness.picture.tables import compact_json
+from tpharness.picture.tables import json_bytes
 from tpharness.picture.timeline import as_timeline, differences_in_words
 from tpharness.protocol.compare import Mode
 from tpharness.protocol.versions import Version, newest_version
@@ -191,7 +191,7 @@ def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) ->
             continue
         timeline = timeline_of_trace(case)
         name = one.case if len(pairs) == 1 else f"{one.case} ({one.server}, {one.client})"
-        most -= len(compact_json(timeline))
+        most -= json_bytes(timeline)
         if most < 0:
             left_out.append(name)
             continue

@@ -30,7 +30,7 @@ from tpharness.picture import (
     timeline_of_case,
 )
 from tpharness.picture.rows import finding_json
-from tpharness.picture.tables import compact_json
+from tpharness.picture.tables import json_bytes
 from tpharness.printable import counted
 from tpharness.report.html_tables import (
     app_clauses_table,
@@ -279,7 +279,7 @@ def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[PageE
         return [], list(traced.left_out)
     entries, left_out = list(traced.entries), list(traced.left_out)
     really = {entry.id for entry in entries}
-    size = sum(len(compact_json(entry.timeline)) for entry in entries)
+    size = sum(json_bytes(entry.timeline) for entry in entries)
     order = sorted(seen, key=lambda name: all(result.outcome.green for _, result in seen[name].results))
     found = {one.id: one for one in select_scenarios((), roots or (scenarios_dir(),))}
     for name in order:
@@ -290,7 +290,7 @@ def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[PageE
         except TpharnessError:  # the file has changed since it was played
             continue
         timeline = _timeline(scenario, seen[name])
-        needs = len(compact_json(timeline))
+        needs = json_bytes(timeline)
         if size + needs > MOST_BYTES:
             left_out.append(name)
             continue

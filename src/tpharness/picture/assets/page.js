@@ -67,6 +67,9 @@ class Viewer {
     this.sides = ["server", "client"].filter((side) => timeline.rows.some((row) => (row[side] ?? row.right?.[side]) !== undefined));
     this.bad = new Set((entry.failed ?? []).map((one) => rowOfPlace(timeline, one)).filter((row) => row !== null));
     if (Number.isInteger(timeline.parts)) this.bad.add(timeline.parts);
+    // A case that was played has a verdict of its own, and may be about a stream that is wrong; a file has what was found.
+    if (!entry.outcome) for (const row of this.rowsWith("must")) this.bad.add(row);
+    this.warned = new Set(entry.outcome ? [] : this.rowsWith("should"));
     byId("next-bad").hidden = this.bad.size < (timeline.departing ? 1 : 2);
     const lost = timeline.rows.findIndex((row) => row.lost || row.broken !== undefined);
     this.lossFrom = lost < 0 ? Infinity : lost;
@@ -74,7 +77,8 @@ class Viewer {
     byId("server-cut").max = String(places.length - 1);
     byId("client-cut").max = String(timeline.rows.length - 1);
     const first = place ?? entry.failed?.[0];
-    const row = first === undefined ? null : rowOfPlace(timeline, first);
+    const wrong = [...(entry.outcome ? [] : this.bad)].sort((a, b) => a - b)[0] ?? [...this.warned][0] ?? null;
+    const row = first === undefined ? wrong : rowOfPlace(timeline, first);
     this.client = row ?? timeline.rows.length - 1;
     this.place = this.placeOf(this.client);
     byId("together").checked = row === null || places[this.place] === row;
@@ -85,6 +89,7 @@ class Viewer {
     byId("compare").value = timeline.departing?.[0] ?? "both";
     if (byId("case")) byId("case").value = String(page.cases.indexOf(entry));
     byId("about").replaceChildren(...this.about());
+    this.legend();
     this.timeline.load(timeline.rows, tables, this.sides, timeline.parts);
     this.tracks.load(timeline.tracks);
     this.strip();
@@ -94,14 +99,29 @@ class Viewer {
   about() {
     const { current: timeline, entry } = this;
     const chips = [make("span.chip", {}, `version ${timeline.version}`)];
-    if (timeline.reason) chips.push(make("span.chip", {}, `cut by ${timeline.reason}`));
+    if (timeline.reason) chips.push(make("span.chip", { id: "reason" }));
     if (entry.outcome) chips.unshift(make(`span.verdict.${entry.green ? "good" : "bad"}`, {}, entry.outcome));
     return [
-      make("h3", {}, timeline.id), make("p", {}, timeline.title ?? ""), make("p.chips", {}, ...chips),
+      ...(timeline.id === document.title ? [] : [make("h3", {}, timeline.id)]), make("p", {}, timeline.title ?? ""), make("p.chips", {}, ...chips),
       ...(timeline.recorded ? [make("p.note", {}, `The server's thread is the one that ${timeline.recorded} kept when this was recorded.`)] : []),
       ...(timeline.traced ? [make("p.note", {}, timeline.traced)] : []),
       ...(entry.note ? [make("p.note", {}, entry.note)] : []),
     ];
+  }
+
+  /** The rows that have findings of a level, each as the place at which one can cut after it. */
+  rowsWith(level) {
+    const { places, rows } = this.current;
+    const found = rows.flatMap((row, number) => (row.found?.some((one) => one.level === level) ? [number] : []));
+    return [...new Set(found.map((number) => places[this.placeOf(number)]))];
+  }
+
+  /** Say what the colours of the strip mean, of those that it can have. */
+  legend() {
+    const both = this.sides.length === 2;
+    const shown = { same: both, quiet: !both, grows: true, behind: both, warned: this.warned.size > 0, bad: true };
+    for (const [name, is] of Object.entries(shown)) document.querySelector(`#controls .legend .${name}`).hidden = !is;
+    byId("threads-title").textContent = `The thread${both ? "s" : ""} after this cut`;
   }
 
   placeOf(row) {
@@ -150,20 +170,21 @@ class Viewer {
   strip() {
     const { places, rows } = this.current;
     const most = Math.min(places.length, 1200);
-    const cells = Array.from({ length: most }, () => "same");
-    const rank = ["same", "grows", "behind", "bad"];
+    const usual = this.sides.length === 2 ? "same" : "quiet";
+    const cells = Array.from({ length: most }, () => usual);
+    const rank = [usual, "grows", "behind", "warned", "bad"];
     places.forEach((row, number) => {
       const cell = Math.floor((number * most) / places.length);
       const before = number ? rows[places[number - 1]] : undefined;
       const side = this.sides.at(-1);
       const bad = this.bad.has(row) || (this.sides.length === 2 && rows[row].differences?.length && !this.behind(row));
       const grows = before && this.tables.added(rows[row][side], before[side]).length;
-      const is = bad ? "bad" : this.behind(row) ? "behind" : grows ? "grows" : "same";
+      const is = bad ? "bad" : this.warned.has(row) ? "warned" : this.behind(row) ? "behind" : grows ? "grows" : usual;
       if (rank.indexOf(is) > rank.indexOf(cells[cell])) cells[cell] = is;
     });
     const svg = byId("strip");
     svg.setAttribute("viewBox", `0 0 ${most} 1`);
-    const counts = `${places.length} places to cut, ${this.bad.size} of them failed`;
+    const counts = `${places.length} places to cut, ${this.bad.size} of them ${this.entry.outcome ? "failed" : "wrong"}`;
     svg.setAttribute("aria-label", counts);
     byId("strip-words").textContent = counts;
     const space = "http://www.w3.org/2000/svg";
@@ -208,7 +229,18 @@ class Viewer {
       byId(`${side}-title`).textContent = titles[side] ?? "";
     }
     byId("heads").classList.toggle("one", sides.length < 2);
+    this.reason(held.client ?? held.server, clientRow.kind === "end");
     this.panel(serverRow, clientRow, differing, gone, together);
+  }
+
+  /** Say by what the run of the thread that is shown was cut: its own end may have another reason than a cut has. */
+  reason(thread, ended) {
+    const chip = byId("reason");
+    if (!chip) return;
+    const last = thread === undefined ? undefined : this.tables.turns(thread).at(-1);
+    const why = last && Object(this.tables.value(last.fields)).interruption?.reason;
+    chip.hidden = ended && !last;
+    chip.textContent = visible(why || !ended ? `cut by ${why ?? this.current.reason}` : "not cut");
   }
 
   /** The threads to show in the two columns, and what stands above them. */
@@ -257,10 +289,10 @@ class Viewer {
     const here = (this.entry.results ?? []).filter((one) => one.findings.length && this.isHere(one.id)).slice(0, 6);
     const found = here.flatMap((one) => [make("p.differs", {}, `Failed: ${one.id}`), ...this.findings(one.findings, "")]);
     found.push(...this.verdict(serverRow, clientRow, differing, together));
+    found.push(...this.findings([...(serverRow.found ?? []), ...(clientRow === serverRow ? [] : clientRow.found ?? [])], "Found at this row"));
     found.push(...this.tracks.details(this.place));
     const dropped = [...new Set([...(gone.server ?? []), ...(gone.client ?? [])].map((one) => one.why))];
     if (dropped.length) found.push(make("h4", {}, "What a cut here takes away"), ...dropped.map((why) => make("p", {}, ruling(why, page), ` ${LOST[why]}.`)));
-    found.push(...this.findings([...(serverRow.found ?? []), ...(clientRow === serverRow ? [] : clientRow.found ?? [])], "Found at this row"));
     found.push(make("h4", {}, "This row"), ...this.details(serverRow, clientRow));
     found.push(...this.cited(dropped, differing, serverRow));
     box.replaceChildren(...found);

@@ -28,8 +28,9 @@ function messageNode(given) {
   return node;
 }
 
+/** A time of day; nothing for the one that stands for "not recorded" in a stream, whose frames have no times. */
 function when(time) {
-  return typeof time === "string" ? make("time.muted", {}, time.replace(/^\d{4}-\d\d-\d\dT/, "").replace("Z", "")) : null;
+  return typeof time === "string" && !time.startsWith("1970-01-01T") ? make("time.muted", {}, time.replace(/^\d{4}-\d\d-\d\dT/, "").replace("Z", "")) : null;
 }
 
 function turnNode(given) {

@@ -139,6 +139,7 @@ class Timeline {
     }
     for (const side of ["server", "client"]) {
       this.handles[side].hidden = !this.sides.includes(side) || this.rows.length < 2;
+      this.handles[side].firstChild.textContent = this.sides.length === 2 ? `${side} cut` : "cut";
       this.handles[side].style.top = `${(this.cuts[side] + 1) * this.height}px`;
     }
   }
@@ -156,7 +157,7 @@ class Timeline {
     const server = this.sides[0] === "server" && this.sides.length === 2 ? news("server") : [];
     const client = row.lost ? [] : this.sides.includes("client") ? news("client") : [];
     const parting = number === this.parts ? [make("span.finding.must", {}, "parts here")] : [];
-    const wrong = (row.found ?? []).map((one) => make(`span.finding.${one.level}`, {}, one.code));
+    const wrong = (row.found ?? []).map((one) => make(`span.finding.${one.level}`, { title: visible(one.message) }, one.code));
     const state = client.length ? client : [make("span.muted", {}, row.frame === undefined ? "" : row.state ?? "")];
     return make(`div.row.${row.kind}${row.lost ? ".lost" : ""}`, { role: "row", "aria-rowindex": String(number + 2), "data-row": String(number) },
       cell("number", "server", row.index === undefined ? "" : String(row.index + 1)),
