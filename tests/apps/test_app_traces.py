@@ -138,3 +138,25 @@ def test_a_screen_that_no_client_has_is_shown_all_the_same(tmp_path: Path) -> No
 def test_what_is_left_of_a_text(said: str | None, kept: str | None, word: str) -> None:
     """White space and the form of JSON do not count; a beginning does."""
     assert fate(said, kept).word == word
+
+
+@pytest.mark.parametrize(
+    ("kept", "shown", "told"),
+    [
+        ('book({"city": "Pa)', "beginning", "beginning"),
+        ('book({"city": "Pa"})', "beginning", "other"),
+        ('book({"city": "Paris", "rooms": [{"for": "tw"}]})', "beginning", "other"),
+        ("book({})", "beginning", "other"),
+        ("book()", "beginning", "beginning"),
+        ('book({"city": "Rome"})', "other", "other"),
+        ('book({"rooms": []})', "other", "other"),
+        ('book({"city": "Pa", "rooms": []})', "other", "other"),
+        ('book({"city": "Paris", "rooms": [{"for": "two"}, 1]})', "other", "other"),
+        ('look({"city":"Pa)', "other", "other"),
+    ],
+)
+def test_half_the_arguments_are_a_beginning_on_a_screen(kept: str, shown: str, told: str) -> None:
+    """A client closes them to show them; a history that does so has arguments that the model did not write."""
+    said = 'book({"city": "Paris", "rooms": [{"for": "two"}]})'
+    assert fate(said, kept, shown=True).word == shown
+    assert fate(said, kept).word == told

@@ -56,15 +56,19 @@ class Fact:
     is_result: bool = False
 
 
-def fate(said: str | None, kept: str | None) -> Fate:
-    """Return what is left of a text: white space around it and the form of JSON do not count."""
+def fate(said: str | None, kept: str | None, *, shown: bool = False) -> Fate:
+    """Return what is left of a text: white space around it and the form of JSON do not count.
+
+    A client that has `shown` half the arguments of a call may have closed them to read them, and has a beginning. A
+    history that closes them has made something else of them.
+    """
     if kept is None:
         return Fate(word="nothing")
     if said is None or not kept.strip():
         return Fate(word="new" if kept.strip() else "nothing", text=kept)
     if _form(said) == _form(kept):
         return Fate(word="whole", text=kept)
-    return Fate(word="beginning" if said.strip().startswith(kept.strip()) else "other", text=kept)
+    return Fate(word="beginning" if _is_beginning(said, kept, closed=shown) else "other", text=kept)
 
 
 def call_words(call: Line) -> str:
@@ -100,7 +104,7 @@ def turn_facts(case: TracedCase, turn: Line) -> list[Fact]:
 
     def fact(what: str, said: str | None, on_screen: str | None, kept: str | None, **more: bool) -> Fact:
         told_fate = Fate(word="") if told is None else fate(said, kept)
-        return Fact(what=what, said=said, shown=fate(said, on_screen), told=told_fate, **more)
+        return Fact(what=what, said=said, shown=fate(said, on_screen, shown=True), told=told_fate, **more)
 
     facts: list[Fact] = []
     text = _joined(asked["said"] for asked in mine) or None
@@ -160,12 +164,48 @@ def _shown_result(part: Line) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _is_beginning(said: str, kept: str, *, closed: bool) -> bool:
+    """Return whether a text, or the arguments of the same call, were kept up to a place; `closed` ones as JSON."""
+    (name, said_args), (kept_name, kept_args) = _split_call(said), _split_call(kept)
+    if name != kept_name or said_args is None or kept_args is None:
+        return said.strip().startswith(kept.strip())
+    if said_args.strip().startswith(kept_args.strip()):
+        return True
+    try:
+        return closed and _value_begins(json.loads(said_args), json.loads(kept_args))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _value_begins(said: Any, kept: Any) -> bool:
+    """Return whether a JSON value is what closing half the text of another gives: all but its end is the same."""
+    if isinstance(said, str) and isinstance(kept, str):
+        return said.startswith(kept)
+    pairs: list[tuple[Any, Any]]
+    if isinstance(said, dict) and isinstance(kept, dict):
+        if list(said)[: len(kept)] != list(kept):
+            return False
+        pairs = [(said[key], kept[key]) for key in kept]
+    elif isinstance(said, list) and isinstance(kept, list):
+        if len(kept) > len(said):
+            return False
+        pairs = list(zip(said, kept, strict=False))
+    else:
+        return bool(said == kept)
+    return all(one == other for one, other in pairs[:-1]) and all(_value_begins(*pair) for pair in pairs[-1:])
+
+
+def _split_call(text: str) -> tuple[str, str | None]:
+    """Return the name and the arguments of a call, as `call_words` writes it; None for the arguments of a text."""
+    name, bracket, rest = text.partition("(")
+    return (name, rest[:-1]) if bracket and rest.endswith(")") else ("", None)
+
+
 def _form(text: str) -> Any:
     """Return what of a text counts: of JSON its value, of a call its name and the value of its arguments."""
-    name, bracket, rest = text.partition("(")
-    is_call = bracket and rest.endswith(")")
+    name, args = _split_call(text)
     try:
-        value = json.loads(rest[:-1] if is_call else text)
+        value = json.loads(text if args is None else args)
     except (ValueError, RecursionError):
         return text.strip()
-    return (name, value) if is_call else value
+    return value if args is None else (name, value)
