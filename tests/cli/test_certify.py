@@ -126,7 +126,10 @@ def test_a_certificate_holds(call: Call, made: Path) -> None:
         f"{len(wanted['passed'])} of {sum(len(wanted[key]) for key in ('passed', 'failed', 'not_judged'))} clauses"
     )
     signed = f"signed by the key in {made / 'public.pem'}"
-    assert (done.code, verified) == (0, f"VERIFIED 2 of 11 profiles of 0.0.4 (set 2026-11), {clauses}; {signed}")
+    assert (done.code, verified) == (
+        0,
+        f"VERIFIED profiles carriers, history of 0.0.4 (set 2026-11), {clauses}; {signed}",
+    )
     assert all(line.startswith("new since 0.0.4 (set 2026-11), and not part of it: ") for line in new)
     assert call("verify", str(made / "certificate.json")).out.startswith("signed, and not checked: --key")
 
@@ -168,9 +171,12 @@ def test_a_claim_is_told_with_its_extent(made: Path) -> None:
     """Who reads that a target conforms sees how much of the profile could be judged at all."""
     predicate = statement_of(made)["predicate"]
     predicate["claims"][1] |= {"cases": {"judged": 1, "of": 123}, "clauses": {"judged": 2, "of": 5}}
-    assert claim_lines(predicate)[1] == "  history        conforms: 1 of 123 cases, 2 of 5 clauses"
+    assert claim_lines(predicate)[1] == "  history        conforms: judged 1 of 123 cases, 2 of 5 clauses"
     predicate["claims"][1] |= {"status": "fails", "why": "1 of 1 cases failed"}
-    assert claim_lines(predicate)[1] == "  history        fails: 1 of 123 cases, 2 of 5 clauses; 1 of 1 cases failed"
+    assert (
+        claim_lines(predicate)[1]
+        == "  history        fails: 1 of 1 cases failed; judged 1 of 123 cases, 2 of 5 clauses"
+    )
 
 
 def test_one_of_an_earlier_version_is_read_and_told_with_its_extent(call: Call, copy: Path) -> None:
@@ -184,7 +190,7 @@ def test_one_of_an_earlier_version_is_read_and_told_with_its_extent(call: Call, 
     done = call("verify", str(copy / "certificate.json"), "--key", str(copy / "public.pem"))
     assert done.code == 0
     assert all(
-        re.search(rf"^  {name} +conforms: \d+ of \d+ cases, \d+ of \d+ clauses$", done.out, re.MULTILINE)
+        re.search(rf"^  {name} +conforms: judged \d+ of \d+ cases, \d+ of \d+ clauses$", done.out, re.MULTILINE)
         for name in PROFILES
     )
     assert claim_lines(statement_of(copy)["predicate"])[1] == "  history        conforms"
@@ -193,18 +199,18 @@ def test_one_of_an_earlier_version_is_read_and_told_with_its_extent(call: Call, 
 def test_what_stands_beside_it_is_for_people(made: Path) -> None:
     """A summary in which hostile text is text, a badge that asks nobody, and what shields.io reads."""
     text = (made / "certificate.md").read_text("utf-8")
-    assert text.startswith("# 2 of 11 profiles of 0.0.4 (set 2026-11), ")
+    assert text.startswith("# profiles carriers, history of 0.0.4 (set 2026-11), ")
     assert r"4f2a\|\<b\>" in text
     assert read(made / "badge.json") == {
         "schemaVersion": 1,
         "label": "ThreadProtocol 0.0.4",
-        "message": "2 of 11 profiles",
-        "color": "yellow",
+        "message": "profiles carriers, history",
+        "color": "brightgreen",
     }
     badge = (made / "badge.svg").read_text("utf-8")
     root = ET.fromstring(badge)  # noqa: S314  # our own
     shown = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert shown == ["ThreadProtocol 0.0.4", "2 of 11 profiles"]
+    assert shown == ["ThreadProtocol 0.0.4", "profiles carriers, history"]
     assert len(badge) < 1500
     assert "href" not in badge
 
@@ -448,8 +454,16 @@ def test_a_failing_target_gets_no_claim(call: Call, tmp_path: Path) -> None:
     done = call("certify", "-o", str(output), "--server", server, "--profile", "carriers")
     assert done.code == 1
     assert "carriers       fails: " in done.out
-    assert read(output / "badge.json")["message"] == "none of 11 profiles"
+    assert read(output / "badge.json")["message"] == "none of 1 profile"
     assert read(output / "badge.json")["color"] == "red"
+    causes = read(output / "report-1.json")["causes"]
+    text = (output / "certificate.md").read_text("utf-8").replace("\\", "")
+    section = text.partition("## What failed")[2].partition("\n## ")[0]
+    for cause in causes:
+        assert cause["smallest"] in section
+        assert ", ".join(cause["clauses"]) in section
+    assert "| what to change |" in section
+    assert "more clauses, which no finding cites" in section
     assert call("verify", str(output / "certificate.json")).code == 0
 
 
@@ -534,8 +548,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_verdict_that_depends_on_the_order_refuses_the_claim(failing: Path) -> None:
     """The case is named by its id."""
     told = (failing.parent / "told.txt").read_text("utf-8")
-    assert "carriers       unstable: " in told
-    assert "; not the same verdict in every order: carriers/" in told
+    assert "carriers       unstable: not the same verdict in every order: carriers/" in told
 
 
 def test_what_failed_is_in_a_trace_whose_digest_is_certified(call: Call, failing: Path) -> None:
@@ -548,7 +561,7 @@ def test_what_failed_is_in_a_trace_whose_digest_is_certified(call: Call, failing
     assert sorted(name for name in digests if name.startswith("trace")) == [f"trace-{n}.zip" for n in (1, 2, 3)]
     done = call("verify", str(failing / "certificate.json"))
     assert done.code == 0
-    assert done.out.splitlines()[-1].startswith("VERIFIED none of 11 profiles of 0.0.4 (set 2026-11), ")
+    assert done.out.splitlines()[-1].startswith("VERIFIED none of 1 profile of 0.0.4 (set 2026-11), ")
     assert "FAILED " in call("show", str(failing / "trace-1.zip")).out
 
 
@@ -616,5 +629,5 @@ def test_a_site_shows_what_is_claimed(made: Path) -> None:
     page = pages["certificates.md"]
     assert "`tpharness verify` says whether one holds" in page
     row = page[page.index("<tbody>") :]
-    assert "2 of 11 profiles" in row
+    assert "profiles carriers, history" in row
     assert all(f"{profile}: " in row for profile in PROFILES)

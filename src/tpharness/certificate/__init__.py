@@ -4,8 +4,15 @@ from tpharness.certificate.claims import CONFORMS, IN_PART, claim_extent
 from tpharness.certificate.envelope import has_valid_signature, load_private_key, load_public_key, open_envelope, seal
 from tpharness.certificate.plan import plan_playing
 from tpharness.certificate.requirements import load_requirements, new_since
-from tpharness.certificate.statement import Playing, describe_side, make_statement
-from tpharness.certificate.summary import badge_endpoint, badge_svg, certificate_markdown, claim_lines, verdict_line
+from tpharness.certificate.statement import Playing, describe_side, make_statement, read_report
+from tpharness.certificate.summary import (
+    badge_endpoint,
+    badge_markdown,
+    badge_svg,
+    certificate_markdown,
+    claim_lines,
+    verdict_line,
+)
 from tpharness.certificate.verify import claims_by_reports, compare_replay, find_refusals, read_statement
 
 __all__ = [
@@ -13,6 +20,7 @@ __all__ = [
     "IN_PART",
     "Playing",
     "badge_endpoint",
+    "badge_markdown",
     "badge_svg",
     "certificate_markdown",
     "claim_extent",
@@ -29,6 +37,7 @@ __all__ = [
     "new_since",
     "open_envelope",
     "plan_playing",
+    "read_report",
     "read_statement",
     "seal",
     "verdict_line",

@@ -55,7 +55,7 @@ def claim_extent(claim: Mapping[str, Any]) -> str:
     if "cases" not in claim or "clauses" not in claim:
         return ""
     cases, clauses = claim["cases"], claim["clauses"]
-    return f"{cases['judged']} of {cases['of']} cases, {clauses['judged']} of {clauses['of']} clauses"
+    return f"judged {cases['judged']} of {cases['of']} cases, {clauses['judged']} of {clauses['of']} clauses"
 
 
 def as_before(claim: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,13 +13,16 @@ from typing import Any
 
 from tpharness.certificate.claims import CONFORMS, IN_PART, claim_extent
 from tpharness.findings import shorten
-from tpharness.printable import make_printable
+from tpharness.printable import counted, make_printable
 from tpharness.profiles import load_profiles
 
-__all__ = ["badge_endpoint", "badge_svg", "certificate_markdown", "claim_lines", "verdict_line"]
+__all__ = ["badge_endpoint", "badge_markdown", "badge_svg", "certificate_markdown", "claim_lines", "verdict_line"]
 
 _COLOURS = {"brightgreen": "#3a7d0a", "yellow": "#8a6500", "red": "#b3261e"}
 """Shields.io's names, and for our own badge a tone of each on which white text has a contrast of at least 4.5."""
+
+_MOST_NAMES = 3
+"""How many profiles a badge names."""
 
 _WIDTH = 7
 """Pixels of a character, on average, in the badge's font; `textLength` fits the text to it in any font."""
@@ -38,7 +41,7 @@ def verdict_line(predicate: Mapping[str, Any]) -> str:
 def badge_endpoint(predicate: Mapping[str, Any]) -> dict[str, Any]:
     """Return what shields.io's endpoint badge reads."""
     kept, part = _claimed(predicate, CONFORMS), _claimed(predicate, IN_PART)
-    colour = "brightgreen" if len(kept) == len(load_profiles()) else "yellow" if kept or part else "red"
+    colour = "brightgreen" if len(kept) == len(predicate["claims"]) else "yellow" if kept or part else "red"
     label = f"ThreadProtocol {predicate['requirements']['version']}"
     return {"schemaVersion": 1, "label": label, "message": _conforming(predicate), "color": colour}
 
@@ -60,8 +63,14 @@ def badge_svg(predicate: Mapping[str, Any]) -> str:
     )
 
 
-def certificate_markdown(predicate: Mapping[str, Any]) -> str:
-    """Return the certificate for people."""
+def badge_markdown(predicate: Mapping[str, Any]) -> str:
+    """Return the line of Markdown that shows the badge beside the certificate, and links to it."""
+    badge = badge_endpoint(predicate)
+    return f"[![{badge['label']}: {badge['message']}](badge.svg)](certificate.md)"
+
+
+def certificate_markdown(predicate: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> str:
+    """Return the certificate for people; the reports, as JSON values, say by what cause cases failed."""
     wanted, suite = predicate["requirements"], predicate["suite"]
     lines = [
         f"# {_escape(verdict_line(predicate))}",
@@ -77,10 +86,10 @@ def certificate_markdown(predicate: Mapping[str, Any]) -> str:
             [row for claim in predicate["claims"] for row in _profile_rows(predicate, claim)],
         ),
         "",
+        *_what_failed(reports, wanted["failed"]),
         "## Requirements",
         "",
         _requirements(wanted),
-        *_named("Failed or departed from", wanted["failed"]),
         *_named("New since the set was frozen", wanted["new"]),
     ]
     departures = [one for playing in predicate["playings"] for one in playing["departures"]]
@@ -93,11 +102,38 @@ def certificate_markdown(predicate: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _what_failed(reports: Sequence[Mapping[str, Any]], failed: Sequence[str]) -> list[str]:
+    """Return the causes with what to change, and which clauses findings cite; nothing if no case failed.
+
+    A case that fails is about several clauses, and its finding cites those of them that are broken.
+    """
+    causes: dict[str, tuple[str, ...]] = {}
+    cited: set[str] = set()
+    for report in reports:
+        results = {result["id"]: result for result in report["results"]}
+        for cause in report["causes"]:
+            cited |= set(cause["clauses"])
+            remedy = next((one["remedy"] for one in _of_cause(results, cause) if one.get("remedy")), "")
+            row = (cause["cause"], str(cause["cases"]), cause["smallest"], ", ".join(cause["clauses"]), remedy)
+            causes.setdefault(cause["cause"], row)
+    if not causes:
+        return []
+    head = ("cause", "cases", "smallest case", "clauses", "what to change")
+    rest = sorted(set(failed) - cited)
+    about = f"The cases that failed are about {len(rest)} more clauses, which no finding cites." if rest else ""
+    return ["## What failed", "", *_table(head, list(causes.values())), "", *([about, ""] if about else [])]
+
+
+def _of_cause(results: Mapping[str, Mapping[str, Any]], cause: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the findings of a cause's smallest case that have one of its codes."""
+    return [one for one in results[cause["smallest"]]["findings"] if one["code"] in cause["codes"]]
+
+
 def claim_lines(predicate: Mapping[str, Any]) -> list[str]:
     """Return a line for each claim: the verdict, of how much, and why it is not another one."""
     lines = []
     for claim in predicate["claims"]:
-        said = "; ".join(filter(None, (claim_extent(claim), claim["why"])))
+        said = "; ".join(filter(None, (claim["why"], claim_extent(claim))))
         lines.append(f"  {claim['profile']:<14} {claim['status']}{': ' if said else ''}{said}")
     return lines
 
@@ -151,7 +187,14 @@ def _claimed(predicate: Mapping[str, Any], status: str) -> list[str]:
 
 
 def _conforming(predicate: Mapping[str, Any]) -> str:
-    count, part, of = len(_claimed(predicate, CONFORMS)), len(_claimed(predicate, IN_PART)), len(load_profiles())
-    if count == of:
-        return "all profiles"
-    return f"{count or 'none'} of {of} profiles{f' and {part} in part' if part else ''}"
+    """Return which of the profiles that were asked for conform: by their names if these are few and all do."""
+    names, part, of = _claimed(predicate, CONFORMS), len(_claimed(predicate, IN_PART)), len(predicate["claims"])
+    if len(names) == of:
+        return "all profiles" if of == len(load_profiles()) else _listed(names)
+    return f"{len(names) or 'none'} of {counted(of, 'profile')}{f' and {part} in part' if part else ''}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMES:
+        return f"{len(names)} profiles"
+    return f"profile{'s' if len(names) > 1 else ''} {', '.join(names)}"

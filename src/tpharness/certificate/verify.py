@@ -198,7 +198,7 @@ def _compare_claims(predicate: Mapping[str, Any], again: Mapping[str, Any]) -> I
 
 
 def _claim_words(claim: Mapping[str, Any]) -> str:
-    said = "; ".join(filter(None, (claim_extent(claim), claim["why"])))
+    said = "; ".join(filter(None, (claim["why"], claim_extent(claim))))
     return shorten(f"{claim['profile']} {claim['status']}{f' ({said})' if said else ''}", 300)
 
 

@@ -16,6 +16,7 @@ from tpharness.certificate import (
     IN_PART,
     Playing,
     badge_endpoint,
+    badge_markdown,
     badge_svg,
     certificate_markdown,
     claim_lines,
@@ -24,6 +25,7 @@ from tpharness.certificate import (
     make_statement,
     new_since,
     plan_playing,
+    read_report,
     seal,
     verdict_line,
 )
@@ -93,7 +95,9 @@ def certify(
     predicate = statement["predicate"]
     files = {name: data.decode() for playing in playings for name, data in playing.reports.items()}
     files |= {
-        "certificate.md": certificate_markdown(predicate),
+        "certificate.md": certificate_markdown(
+            predicate, [read_report(text.encode(), name) for name, text in files.items()]
+        ),
         "badge.svg": badge_svg(predicate),
         "badge.json": json_text(badge_endpoint(predicate)) + "\n",
         "certificate.json": json_text(seal(json_text(statement).encode(), signer)) + "\n",
@@ -105,6 +109,7 @@ def certify(
         say(f"what failed is in a trace: {shlex.join(['tpharness', 'show', str(output / name)])}")
     for line in (*claim_lines(predicate), *new_since(predicate["requirements"])):
         say(line)
+    say(f"for a README: {badge_markdown(predicate)}")
     say(f"{verdict_line(predicate)}, {'signed' if signer else 'not signed'}: {output / 'certificate.json'}")
     raise Exit(0 if any(claim["status"] in (CONFORMS, IN_PART) for claim in predicate["claims"]) else 1)
 
