@@ -11,6 +11,7 @@ from tests.report.test_reports import events, report_of
 from tpharness.findings import Finding, Kind, Place
 from tpharness.report import ConsoleReport, render_json
 from tpharness.report.junit import render_junit
+from tpharness.report.terminal import wrap_line
 from tpharness.verdict import Outcome, Result, RunEvent
 
 DIFFERS = Kind("identity-differs")
@@ -100,3 +101,44 @@ def test_the_other_reports_have_every_case_with_its_cause() -> None:
     assert told["profiles"][0]["causes"] == [cause]
     suite = ET.fromstring(render_junit(report_of(events(*results))).encode())  # noqa: S314  # our own
     assert [failure.get("type") for failure in suite.iter("failure")][:3] == [cause] * 3
+
+
+def test_the_last_lines_are_the_verdict_and_what_to_change(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of several causes the first may have left the screen; of one, its block stands there."""
+    several = shown(events(*failing(3), *failing(2, "another", "b")), capsys).splitlines()
+    assert several[-1].startswith("FAILED ")
+    assert several[-4].startswith("correct first: 3  identity-differs")
+    assert several[-3] == f"  {DIFFERS.remedy}"
+    assert "correct first" not in shown(events(*failing(3)), capsys)
+
+
+def test_what_was_not_judged_stands_above_the_failures_and_only_if_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing that is no failure stands between what to do and the prompt."""
+    left = Result(id="b/left", outcome=Outcome.NOT_APPLICABLE, reason="a capability is missing")
+    usual = shown(events(*failing(1), left), capsys)
+    assert "a capability is missing" not in usual
+    asked = shown(events(*failing(1), left), capsys, verbosity=1)
+    assert "a capability is missing" in asked
+    assert usual.index("profiles, by scenarios") < usual.index("FAILED a/case-0")
+    passed = shown(events(left), capsys)
+    assert "a capability is missing" in passed
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("    to do     send the start first", ["    to do     send the start", "              first"]),
+        ("  identity-differs: a part differs", ["  identity-differs: a part", "    differs"]),
+        (
+            "  see it: tpharness replay case --server http://host",
+            ["  see it: tpharness replay case --server http://host"],
+        ),
+        ("  a-word-that-is-longer-than-the-terminal", ["  a-word-that-is-longer-than-the-terminal"]),
+        ("  short", ["  short"]),
+    ],
+)
+def test_words_stay_whole_in_a_narrow_terminal(line: str, lines: list[str]) -> None:
+    """What follows stands below what it belongs to; a command stays one line, so that it can be copied."""
+    assert wrap_line(line, 30) == lines

@@ -17,7 +17,7 @@ from tpharness.report.not_judged import brief_line, never_judged
 from tpharness.report.profiles import profile_lines
 from tpharness.report.progress import RunProgress
 from tpharness.report.summary import Report
-from tpharness.report.terminal import make_console
+from tpharness.report.terminal import make_console, wrap_line
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.verdict.grouping import Group, group_failures
 from tpharness.verdict.profile_tally import tally_profiles
@@ -132,7 +132,7 @@ class ConsoleReport:
         if groups:
             self._out.print("\nother causes:" if after else "\ncauses:")
         for group in groups[:_MOST_CAUSES]:
-            self._out.print(f"  [red]{escape(group_line(group))}[/]")
+            self._print_line(f"  {group_line(group)}", "red")
         others = groups[_MOST_CAUSES:]
         if others:
             cases = counted(sum(group.cases for group in others), "case")
@@ -147,21 +147,23 @@ class ConsoleReport:
         self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(make_printable(heading))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
-            self._out.print(f"  [{style}]{escape(line)}[/]" if style else f"  {escape(line)}")
+            self._print_line(f"  {line}", style)
         if group is not None and len(group.results) > 1:
-            self._out.print(f"  [dim]{escape(other_cases_line(group))}[/]")
+            self._print_line(f"  {other_cases_line(group)}", "dim")
 
     def _print_dim(self, lines: Sequence[str]) -> None:
         if lines:
             self._out.print()
         for line in lines:
-            self._out.print(f"[dim]{escape(make_printable(line))}[/]")
+            self._print_line(make_printable(line), "dim")
 
     def _print_verdict(self, event: RunFinished) -> None:
-        self.close()
+        """Print the details, then the failures, whose first one is what to change, and the verdict as the last line."""
+        self._progress.stop()
         report = self._report
         if self._verbosity >= 0:
             self._print_details(report)
+        self.close()
         for problem in event.problems:
             self._out.print(
                 f"\n[bold red]RUN[/] {escape(make_printable(problem.line()))}\n  {escape(problem.kind.remedy)}"
@@ -179,21 +181,38 @@ class ConsoleReport:
             self._out.print(escape(make_printable(f"{again}; a case that passes alone was spoilt by one before it")))
         if event.ended:
             self._out.print(f"\n{escape(event.ended)}")
+        self._print_first(report)
         self._out.print(f"\n{word} {report.words}")
 
+    def _print_first(self, report: Report) -> None:
+        """Print again what to correct first, where so much stands behind it that it may have left the screen."""
+        groups = group_failures(report.results)
+        first = next((one for one in groups[0].smallest.findings if one.remedy), None) if len(groups) > 1 else None
+        if first is None:
+            return
+        self._out.print()
+        self._print_line(f"correct first: {group_line(groups[0]).strip()}")
+        self._print_line(f"  {make_printable(first.remedy)}", "bold")
+
+    def _print_line(self, line: str, style: str = "") -> None:
+        """Print a line; in a terminal with its words whole, and what follows the first line below its beginning."""
+        for piece in wrap_line(line, self._out.width) if self._out.is_terminal else [line]:
+            self._out.print(f"[{style}]{escape(piece)}[/]" if style else escape(piece))
+
     def _print_details(self, report: Report) -> None:
-        """Print what stands between the failures and the verdict: known departures, what nothing judged, profiles."""
+        """Print what is not about a failure; what was not judged only with -v if something failed."""
         expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
+        listed = report.passed or self._verbosity > 0
         if expected and not self._one_of_several:
             self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
             for name, reason in _group_by_reason(expected):
-                self._out.print(f"  [yellow]{escape(make_printable(name))}[/]: {escape(make_printable(reason))}")
+                self._print_line(f"  {make_printable(name)}: {make_printable(reason)}", "yellow")
         self._print_advice(report)
-        if report.scenarios > 1 and not self._one_of_several:
+        if listed and report.scenarios > 1 and not self._one_of_several:
             found = never_judged(report.results)
             if found:
                 self._print_dim([one.line() for one in found] if self._verbosity > 0 else [brief_line(found)])
-        self._print_dim(tally_lines(tally_json(report.results)))
+        self._print_dim(tally_lines(tally_json(report.results), reasons=listed))
         if report.scenarios > 1 and not self._one_of_several and not (report.started and report.started.history):
             self._print_dim(profile_lines(tally_profiles(report.results)))
 
@@ -218,12 +237,12 @@ def _advice(result: Result) -> list[str]:
     return list(dict.fromkeys(finding.code for finding in result.findings if finding.level is Level.SHOULD))
 
 
-def tally_lines(tally: Mapping[str, Any]) -> list[str]:
+def tally_lines(tally: Mapping[str, Any], *, reasons: bool = True) -> list[str]:
     """Return as lines what `tally_json` has: reasons for no verdict, what was played again, which side departs."""
     lines = []
-    for outcome, reasons in tally["reasons"].items():
-        by_count = list(reasons.items())
-        lines.append(f"{outcome} ({sum(reasons.values())}), by reason:")
+    for outcome, found in tally["reasons"].items() if reasons else ():
+        by_count = list(found.items())
+        lines.append(f"{outcome} ({sum(found.values())}), by reason:")
         lines += [f"  {cases:>5}  {make_printable(reason)}" for reason, cases in by_count[:_MOST_REASONS]]
         others = [cases for _, cases in by_count[_MOST_REASONS:]]
         if others:
