@@ -66,7 +66,7 @@ def assert_same_thread(
             [f for f in given.findings if f.kind in (NO_EVENTS, NOTHING_KNOWN)] if isinstance(given, Folded) else []
         )
         if missing:  # then neither side may have answered, which is not agreement
-            lines = [f"the {side} has nothing to compare: {missing[0].line()}", f"  do        {missing[0].kind.remedy}"]
+            lines = [f"the {side} has nothing to compare: {missing[0].line()}", f"  do        {missing[0].remedy}"]
             raise AssertionError("\n".join(map(make_printable, lines)))
     if not threads["server"]["turns"] and not threads["client"]["turns"]:
         raise AssertionError(

@@ -200,7 +200,8 @@ class Finding:
 
     `symptom` says it without what differs from case to case, such as indices, ids and values, where the kind alone says
     too little: one mistake shows with one symptom in many cases. "" where the kind says enough. `decided` names the
-    rulings that decide this case where its kind alone does not say which.
+    rulings that decide this case where its kind alone does not say which, `advice` what to do where the advice of the
+    kind does not fit.
     """
 
     kind: Kind
@@ -210,6 +211,7 @@ class Finding:
     expected: Any = field(default=None, hash=False)
     symptom: str = ""
     decided: tuple[str, ...] = ()
+    advice: str = ""
 
     @property
     def rulings(self) -> tuple[str, ...]:
@@ -234,7 +236,7 @@ class Finding:
     @property
     def remedy(self) -> str:
         """What to do about it."""
-        return self.kind.remedy
+        return self.advice or self.kind.remedy
 
     def with_place(self, **changes: Any) -> Finding:
         """Return the same finding with fields of its place filled in, such as `file`, `side` or `case`."""
@@ -267,7 +269,7 @@ class Finding:
             **({"symptom": self.symptom} if self.symptom else {}),
             "clauses": list(self.kind.clauses),
             "rulings": list(self.rulings),
-            "remedy": self.kind.remedy,
+            "remedy": self.remedy,
         }
 
 
@@ -276,12 +278,11 @@ def parse_finding(value: Mapping[str, Any]) -> Finding:
 
     KeyError, TypeError or ValueError for what it has not written.
     """
-    given = {key: value.get(key) for key in ("got", "expected")}
     kind, place = Kind.of_report(value["code"]), Place(**value["place"])
-    said = tuple(value.get("rulings", ()))
-    decided = () if said == kind.rulings else said
-    symptom = value.get("symptom", "")
-    return Finding(kind=kind, place=place, message=value["message"], symptom=symptom, decided=decided, **given)
+    given: dict[str, Any] = {key: value.get(key) for key in ("got", "expected")}
+    said, remedy = tuple(value.get("rulings", ())), value.get("remedy", kind.remedy)
+    given |= {"decided": () if said == kind.rulings else said, "advice": "" if remedy == kind.remedy else remedy}
+    return Finding(kind=kind, place=place, message=value["message"], symptom=value.get("symptom", ""), **given)
 
 
 _COMPOSED = 4

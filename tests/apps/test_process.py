@@ -23,8 +23,9 @@ from tpharness.apps.play import Player
 from tpharness.apps.process import AppProcess
 from tpharness.apps.provider.server import Provider
 from tpharness.errors import TargetError, UsageError
+from tpharness.findings import parse_finding
 from tpharness.targets.server_process import free_port
-from tpharness.verdict import ResultReady
+from tpharness.verdict import Result, ResultReady
 
 CHILDREN = """
 import http.server, os, subprocess, sys
@@ -237,7 +238,7 @@ def test_an_application_that_exits_in_a_case_fails_it_and_is_started_again(tmp_p
         "asyncio.run(main())\n"
     )
 
-    async def main() -> dict[str, list[str]]:
+    async def main() -> dict[str, Result]:
         known = config(
             tmp_path,
             program,
@@ -252,13 +253,14 @@ def test_an_application_that_exits_in_a_case_fails_it_and_is_started_again(tmp_p
         events = play_app(
             AppOptions(config=known, ids=("model-drops/in-text", "uncut/tool-call", "user-leaves/in-text"))
         )
-        return {
-            event.result.id: [finding.code for finding in event.result.findings]
-            async for event in events
-            if isinstance(event, ResultReady)
-        }
+        return {event.result.id: event.result async for event in events if isinstance(event, ResultReady)}
 
-    codes = asyncio.run(main())
+    results = asyncio.run(main())
+    codes = {case: [finding.code for finding in result.findings] for case, result in results.items()}
+    exited, bricked, *_ = results["model-drops/in-text"].findings
+    assert "an exception that nobody catches" in exited.remedy
+    assert "correct app-exited first" in bricked.remedy  # and not to complete or drop a call
+    assert parse_finding(bricked.as_json()).remedy == bricked.remedy
     assert codes["uncut/tool-call"] == []
     assert codes["model-drops/in-text"][:2] == ["app-exited", "chat-bricked"]
     assert codes["user-leaves/in-text"][:2] == ["app-exited", "chat-bricked"]

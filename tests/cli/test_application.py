@@ -362,6 +362,20 @@ def test_what_fails_is_written_as_a_baseline(call: Call, folder: Path) -> None:
     assert (other.code, "may have reasons that somebody wrote" in other.err) == (2, True)
 
 
+def test_what_has_changed_since_an_earlier_report_is_said(call: Call, folder: Path) -> None:
+    """On the console and in the comment; a file that is no report is refused before anything is played."""
+    case = "user-leaves/in-arguments"
+    assert call("app", "safe", case, "--report", "json:main.json").code == 0
+    done = call("app", "broken", case, "--compare-to", "main.json", "--report", "console", "--report", "markdown:c.md")
+    assert done.code == 1
+    said = "Compared with main.json, which is the report on safe (openai-chat): 1 new, 0 gone, 0 still there."
+    assert f"\n{said}\n  new   arguments-invented in {case}\n" in done.out
+    assert f"| **new** | arguments-invented | {case} |" in (folder / "c.md").read_text("utf-8")
+    refused = call("app", "broken", case, "--compare-to", "c.md")
+    assert (refused.code, refused.out) == (2, "")
+    assert "c.md is not a JSON report" in refused.err
+
+
 def test_the_nearest_file_is_found_from_a_folder_below(
     call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

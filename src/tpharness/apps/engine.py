@@ -31,7 +31,7 @@ from tpharness.apps.measure import measure_tool
 from tpharness.apps.play import NotPlayedError, Player
 from tpharness.apps.process import AppProcess, until_it_listens
 from tpharness.apps.provider.server import Provider
-from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
+from tpharness.apps.thread.judge import judge_thread
 from tpharness.apps.tracing import AppRecord
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.findings import Kind, Place, shorten
@@ -47,11 +47,13 @@ from tpharness.verdict import (
 )
 from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.case_run import CaseRun
+from tpharness.verdict.result import THREAD_SUFFIX
 
 __all__ = ["KINDS", "AppOptions", "play_app", "run_app"]
 
 EXITED = Kind("app-exited")
 KINDS = (EXITED,)
+_AFTER_EXIT = f"correct {EXITED.code} first: it may come from nothing else than that the process had ended"
 _OUTPUT_SHOWN = 200
 _CLAUSES = len({check.clause for check in APP_CHECKS})
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
@@ -166,7 +168,13 @@ async def _play_all(
     tool = chosen_tool(stage.config, contact.tools)
     sources = _select_cases(options, options.ids, tool)
     title = f"{stage.config.name} ({contact.api})"
-    yield RunStarted(scenarios=len(sources), server=title, client=client_name(stage.config), versions=())
+    yield RunStarted(
+        scenarios=len(sources),
+        server=title,
+        client=client_name(stage.config),
+        versions=(),
+        application=stage.config.name,
+    )
     run = CaseRun(baseline)
     if tool is not None:
         await measure_tool(stage.player, tool, stage.config.effects_command)
@@ -193,7 +201,8 @@ async def _play_all(
 
 async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunEvent]:
     """Yield the events of a run that has only the first message, and an application that did not take it."""
-    yield RunStarted(scenarios=1, server=stage.config.name, client=client_name(stage.config), versions=())
+    name = stage.config.name
+    yield RunStarted(scenarios=1, server=name, client=client_name(stage.config), versions=(), application=name)
     states = {check.name: CheckState.NOT_APPLICABLE for check in APP_CHECKS}
     found = (contact.trouble,) if contact.trouble is not None else ()
     result = Result(id=CONTACT, outcome=Outcome.ERRORED, checks=states, findings=found, seconds=contact.seconds)
@@ -326,7 +335,8 @@ def _not_applicable(case: AppCase, reason: str, seconds: float = 0.0) -> Result:
 def _exited(result: Result, process: AppProcess) -> Result:
     got = f"status {process.last_status}; the end of its output: {process.last_words}"
     finding = EXITED.at(Place(case=result.id), got=got)
-    return replace(result, outcome=Outcome.FAILED, findings=(finding, *result.findings))
+    others = (replace(other, advice=_AFTER_EXIT) for other in result.findings)
+    return replace(result, outcome=Outcome.FAILED, findings=(finding, *others))
 
 
 def _with_last_words(result: Result, process: AppProcess) -> Result:

@@ -89,7 +89,7 @@ async def _describe(config: AppConfig, on_ready: Callable[[dict[str, str]], None
             player = Player(tried, provider, session, find_profile(name))
             contact = await first_contact(player, new_mark())
             if contact.trouble is not None:
-                refused.append(f"{name}: {contact.trouble.line()}; {contact.trouble.kind.remedy}")
+                refused.append(f"{name}: {contact.trouble.line()}; {contact.trouble.remedy}")
                 continue
             knows = await _remembers(player)
             stops = await _stops(player)
@@ -122,7 +122,7 @@ def _require_alive(evidence: AppEvidence) -> None:
     if trouble is None and (last.reply is None or not last.reply.status):
         trouble = turn_trouble(last)
     if trouble is not None:
-        raise TargetError(f"{evidence.case.title}: {trouble.line()}", hint=trouble.kind.remedy)
+        raise TargetError(f"{evidence.case.title}: {trouble.line()}", hint=trouble.remedy)
 
 
 def _table_name(config: AppConfig) -> str:

@@ -78,7 +78,7 @@ def _print_error(error: TpharnessError) -> None:
     if isinstance(error, ScenarioError | ThreadError):
         for finding in error.findings:
             say(finding.line(), err=True)
-            say(f"  {finding.kind.remedy}", err=True)
+            say(f"  {finding.remedy}", err=True)
     if not isinstance(error, ScenarioError):  # its findings name the file
         say(f"tpharness: {error!s}", err=True)
         if error.hint:

@@ -144,7 +144,7 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
         yield f"  got {shown['got']}{expected}"
     if says := _api_words(finding, rule):
         yield f"  the API says: {shorten(says, 600)}"
-    yield f"  to do: {finding.kind.remedy}"
+    yield f"  to do: {finding.remedy}"
     if rule:
         yield from (f"  {line}" for line in rule.basis())
 
@@ -178,7 +178,7 @@ def _as_json(finding: Finding) -> dict[str, Any]:
         "title": finding.kind.title,
         "message": finding.message,
         "api_words": _api_words(finding, rule),
-        "remedy": finding.kind.remedy,
+        "remedy": finding.remedy,
         **finding.shown(),
     }
     if rule is None:

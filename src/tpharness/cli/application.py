@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,16 +22,13 @@ from tpharness.cli.options import Argument, Exit, Option, given_options
 from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
-from tpharness.findings import Finding, Level
 from tpharness.model_apis.registry import APIS
-from tpharness.printable import counted, make_printable, say, without_credentials
+from tpharness.printable import make_printable, say, without_credentials
 from tpharness.report import ConsoleReport, Report, parse_reports, report_words
 from tpharness.report.terminal import make_console
 from tpharness.trace.format import Traced
 from tpharness.trace.secrets import secrets_of
-from tpharness.verdict import Outcome, Result
 from tpharness.verdict.baseline_write import check_new_baseline
-from tpharness.verdict.finding_lines import finding_lines
 
 __all__ = ["application"]
 
@@ -104,6 +100,10 @@ def application(
         Path | None,
         Option(metavar="FILE", help="Write what fails as a baseline, with reasons to be filled in."),
     ] = None,
+    compare_to: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="An earlier JSON report, as of the main branch: say what is new, and gone."),
+    ] = None,
     report: Annotated[
         list[str] | None, Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
@@ -129,7 +129,9 @@ def application(
         ):
             say(f"{source.id:<36}  {source.title}")
         return
-    from tpharness.apps.engine import AppOptions, client_name, run_app  # noqa: PLC0415  # the list needs no client
+    from tpharness.apps.engine import AppOptions, client_name, run_app  # noqa: PLC0415  # the list needs none of this
+    from tpharness.cli.app_table import print_table  # noqa: PLC0415
+    from tpharness.report.comparison import read_earlier  # noqa: PLC0415
 
     given: dict[str, Any] = {
         key: value
@@ -168,8 +170,11 @@ def application(
         if chosen.command or not wants_console
         else lambda variables: _tell_environment(out, chosen, variables),
     )
-    console = ConsoleReport(stderr=pipe, again=_alone(chosen), by_cause=False) if wants_console else None
-    model = Report(trace=None if trace is Traced.NONE else trace_to)
+    console = ConsoleReport(stderr=pipe, again=_alone(chosen)) if wants_console else None
+    model = Report(
+        trace=None if trace is Traced.NONE else trace_to,
+        earlier=None if compare_to is None else read_earlier(compare_to),
+    )
     if wants_console and not chosen.allow:
         out.print("No tool may be called: cases that call one are not applicable. Allow one with --allow-tool NAME.")
     elif wants_console:
@@ -181,7 +186,7 @@ def application(
     ):
         take_all(run_app(options), model, console, partial(traced.feed, server=chosen.name, client=client_name(chosen)))
         if wants_console:
-            _print_table(out, model)
+            print_table(out, model)
         if write_baseline is not None:
             write_new_baseline(write_baseline, model, known)
     raise Exit(0 if model.passed else 1)
@@ -208,7 +213,7 @@ def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppCo
 
 def _alone(config: AppConfig) -> str:
     """Return the command that plays one case, `{id}`, of the same application in the same way."""
-    options = shlex.join(given_options(but=("report", "trace", "trace_to", "write_baseline")))
+    options = shlex.join(given_options(but=("report", "trace", "trace_to", "write_baseline", "compare_to")))
     return without_credentials(f"tpharness app {shlex.quote(config.name)} {{id}} {options}".rstrip())
 
 
@@ -234,86 +239,6 @@ def _tell_environment(out: Console, config: AppConfig, variables: dict[str, str]
             out.print(f"    export {key}={escape(shlex.quote(variables[key]))}")
     out.print("\nWaiting for it, and for its first request …")
     sys.stdout.flush()
-
-
-def _print_table(out: Console, model: Report) -> None:
-    """Print a line for each case: the verdict, and what is worth knowing."""
-    from tpharness.apps.thread.judge import THREAD_SUFFIX  # noqa: PLC0415
-
-    cases = [result for result in model.results if not result.id.endswith(THREAD_SUFFIX)]
-    threads = [result for result in model.results if result.id.endswith(THREAD_SUFFIX)]
-    if not cases:
-        return
-    _print_advice(out, cases)
-    out.print("")
-    width = max(len(result.id) for result in cases)
-    for result in cases:
-        word, colour = _verdict(result)
-        notes = ", ".join(f"{code}" + (f" ×{count}" if count > 1 else "") for code, count in _codes(result).items())
-        judged = result.outcome in (Outcome.PASSED, Outcome.FAILED)
-        said = escape(make_printable(notes or ("" if judged else result.reason)))
-        out.print(f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {said}".rstrip())
-    _print_conclusion(out, cases, model.finished.problems if model.finished is not None else ())
-    if threads:
-        _print_threads(out, threads)
-
-
-def _print_conclusion(out: Console, cases: Sequence[Result], problems: Sequence[Finding]) -> None:
-    """Say whether the application is safe, and in how many of the cases: those that do not apply show nothing."""
-    count = Counter(result.outcome for result in cases)
-    unplayed, known, failed = count[Outcome.NOT_APPLICABLE], count[Outcome.EXPECTED], count[Outcome.FAILED]
-    of_all = f"of {counted(len(cases), 'case')}"
-    rest = f"; {unplayed} did not apply" if unplayed else ""
-    safe = unplayed < len(cases) and not problems and all(result.outcome.green for result in cases)
-    if safe and known:
-        out.print(f"\nNot interruption-safe: {known} {of_all} fail as the baseline says{rest}.")
-    elif safe:
-        judged = f"{len(cases) - unplayed} {of_all}{rest}"
-        out.print(f"\n[bold green]interruption-safe[/] in {judged}. This is not a statement about ThreadProtocol.")
-    elif failed:
-        out.print(f"\n[bold red]Not interruption-safe[/]: {failed} {of_all} failed{rest}.")
-
-
-def _print_advice(out: Console, cases: list[Result]) -> None:
-    """Print each kind of finding at SHOULD once: a case that passes with one has no block of its own."""
-    first: dict[str, tuple[str, Finding]] = {}
-    for result in cases:
-        for finding in result.findings:
-            if result.outcome is Outcome.PASSED and finding.level is Level.SHOULD:
-                first.setdefault(finding.code, (result.id, finding))
-    for case, finding in first.values():
-        out.print(f"\n[bold yellow]SHOULD[/] in [bold]{escape(make_printable(case))}[/]")
-        for _, line in finding_lines(finding):
-            out.print(f"  {escape(make_printable(line))}")
-
-
-def _print_threads(out: Console, threads: list[Result]) -> None:
-    """Print the verdict on the threads that the application wrote, apart from the one on its cases."""
-    wrong = [result for result in threads if result.outcome is not Outcome.PASSED]
-    if not wrong:
-        out.print(f"\nThreadProtocol: the thread is [bold green]right[/] in {counted(len(threads), 'case')}.")
-        return
-    codes = Counter(code for result in wrong for code in result.failing_codes)
-    told = ", ".join(f"{code} in {count}" for code, count in codes.most_common())
-    known = sum(result.outcome is Outcome.EXPECTED for result in wrong)
-    as_known = f" ({known} as the baseline says)" if known else ""
-    out.print(
-        f"\nThreadProtocol: the thread is [bold red]wrong[/] in {len(wrong)} of {len(threads)} cases{as_known}: {told}"
-    )
-
-
-def _verdict(result: Result) -> tuple[str, str]:
-    if result.outcome is Outcome.PASSED:
-        levels = {finding.level for finding in result.findings}
-        if Level.SHOULD in levels:
-            return "passed, but", "yellow"
-        return ("policy", "cyan") if levels else ("passed", "green")
-    known = {Outcome.NOT_APPLICABLE: "dim", Outcome.EXPECTED: "yellow"}
-    return result.outcome.value, known.get(result.outcome, "red")
-
-
-def _codes(result: Result) -> dict[str, int]:
-    return Counter(finding.code for finding in result.findings)
 
 
 def _init(words: list[str], path: Path | None, given: dict[str, Any], own_host: str | None) -> None:

@@ -79,7 +79,7 @@ def _check_value(value: Any, source: str | None) -> tuple[str, list[Finding]]:
 
 def _note(finding: Finding) -> Note:
     # Of one document every place is printed; of a batch the first of a kind stands for the others.
-    return Note(line=f"{finding.line()}; {finding.kind.remedy}", what=finding.line(), why=finding.code)
+    return Note(line=f"{finding.line()}; {finding.remedy}", what=finding.line(), why=finding.code)
 
 
 def _hidden(found: list[Finding], shown: list[Finding]) -> Iterator[Note]:
@@ -91,7 +91,7 @@ def _hidden(found: list[Finding], shown: list[Finding]) -> Iterator[Note]:
 def _lines(document: Document, format_: str, found: list[Finding], shown: list[Finding]) -> Iterator[str]:
     for finding in shown:
         yield finding.line()
-        yield f"  {finding.kind.remedy}"
+        yield f"  {finding.remedy}"
     if document.alone and _outcome(found) != _WRONG:
         named = "" if format_ in ("", "thread") else f" as {format_}"
         yield f"1 file checked{named}, {_verdict([_outcome(found)])}"

@@ -78,5 +78,5 @@ def print_findings(findings: list[Finding], *, as_json: bool) -> int:
     else:
         for finding in findings:
             say(finding.line())
-            say(f"  {finding.kind.remedy}")
+            say(f"  {finding.remedy}")
     return 1 if any(finding.level is Level.MUST for finding in findings) else 0

@@ -74,7 +74,7 @@ def _words(change: Change) -> str:
 
 
 def _left(finding: Finding) -> str:
-    return f"{finding.line()}; {finding.kind.remedy}"
+    return f"{finding.line()}; {finding.remedy}"
 
 
 def _as_json(change: Change) -> dict[str, Any]:

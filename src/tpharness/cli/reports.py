@@ -20,7 +20,7 @@ from tpharness.output import write_atomically
 from tpharness.printable import counted, say
 from tpharness.report import ConsoleReport, Destination, Report
 from tpharness.report.failures import group_line
-from tpharness.verdict import Outcome, RunEvent
+from tpharness.verdict import RunEvent
 from tpharness.verdict.baseline_write import baseline_text
 from tpharness.verdict.grouping import group_failures
 
@@ -164,8 +164,8 @@ def write_new_baseline(path: Path, report: Report, known: Path | None) -> None:
     """Write what has failed as a baseline; say what it has, and what a baseline cannot have. `known` was read."""
     problems = report.finished.problems if report.finished is not None else ()
     write_atomically(str(path), baseline_text(report.results, problems, known))
-    groups = group_failures(result for result in report.results if result.outcome is Outcome.FAILED)
-    left = [group for group in group_failures(report.results) if group.smallest.outcome is not Outcome.FAILED]
+    groups = group_failures(result for result in report.results if result.fails_now)
+    left = group_failures(result for result in report.results if not result.fails_now)
     say(f"{path}: {counted(len(groups), 'cause')} to give a reason for", err=True)
     for group in left:
         say(f"not in it: {group_line(group).strip()}", err=True)

@@ -107,7 +107,7 @@ def unreadable(parsed: Parsed, *, hint: str = "") -> InputError:
     """Return the error for a file that has no value: where, what is there, and what to do, the finding's own remedy."""
     finding = parsed.findings[-1]
     got = "" if finding.got is None else f"; got {shorten(finding.got)}"
-    return InputError(f"{finding.place}: {finding.message}{got}", hint=hint or finding.kind.remedy)
+    return InputError(f"{finding.place}: {finding.message}{got}", hint=hint or finding.remedy)
 
 
 def _too_many_digits(text: str, file: str | None) -> Finding:

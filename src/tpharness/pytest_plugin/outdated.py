@@ -65,7 +65,7 @@ class EntriesSeen:
             judged = {str(finding.place.case) for result in results for finding in result.findings}
             found = known.find_outdated(results, elsewhere=built_in)
             found = [finding for finding in found if finding.place.case not in judged]
-            lines += [line for finding in found for line in (finding.line(), f"  {finding.kind.remedy}")]
+            lines += [line for finding in found for line in (finding.line(), f"  {finding.remedy}")]
         return list(map(make_printable, lines))
 
 

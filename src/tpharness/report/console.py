@@ -40,9 +40,8 @@ class ConsoleReport:
     were found in when they are not the built-in ones, and `played_on` the options that name the targets: the commands
     that are suggested have both. `one_of_several` is for a run whose verdict is one line among others': known
     departures are counted but not listed. With `verbosity` 1 every case is told as it ends and every failure in full;
-    with -1 a cause is one line; otherwise the smallest case of a cause stands for all of them, unless `by_cause` is
-    False: every failure is then told as it comes. `again` is the command that plays one case alone, with `{id}` for its
-    id, where that is not `tpharness replay`.
+    with -1 a cause is one line; otherwise the smallest case of a cause stands for all of them. `again` is the command
+    that plays one case alone, with `{id}` for its id, where that is not `tpharness replay`.
     """
 
     def __init__(
@@ -54,7 +53,6 @@ class ConsoleReport:
         played_on: Sequence[str] = (),
         one_of_several: bool = False,
         again: str = "",
-        by_cause: bool = True,
     ) -> None:
         self._out = make_console(soft_wrap=True, stderr=stderr)
         self._roots = roots
@@ -62,7 +60,7 @@ class ConsoleReport:
         self._one_of_several = one_of_several
         self._again = again
         self._verbosity = verbosity
-        self._by_cause = by_cause and verbosity < 1
+        self._by_cause = verbosity < 1
         self._progress = RunProgress()
         self._failures_told = False
         self._report = Report()
@@ -149,7 +147,8 @@ class ConsoleReport:
             style = _COLOURS.get(level, "")
             self._print_line(f"  {line}", style)
         if group is not None and len(group.results) > 1:
-            self._print_line(f"  {other_cases_line(group)}", "dim")
+            verbose = {"verbose": ""} if self._again else {}  # a command of its own has no -v
+            self._print_line(f"  {other_cases_line(group, **verbose)}", "dim")
 
     def _print_dim(self, lines: Sequence[str]) -> None:
         if lines:
@@ -165,9 +164,7 @@ class ConsoleReport:
             self._print_details(report)
         self.close()
         for problem in event.problems:
-            self._out.print(
-                f"\n[bold red]RUN[/] {escape(make_printable(problem.line()))}\n  {escape(problem.kind.remedy)}"
-            )
+            self._out.print(f"\n[bold red]RUN[/] {escape(make_printable(problem.line()))}\n  {escape(problem.remedy)}")
         if not any(event.counts.values()):
             shard = report.started.shard if report.started is not None else None
             why = "places of a sweep are called ID@event-12 or ID@byte-340"

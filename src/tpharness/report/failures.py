@@ -72,15 +72,18 @@ def group_heading(group: Group) -> str:
     return f"{group.smallest.id}{f' and {more} more' if more else ''}"
 
 
-def other_cases_line(group: Group) -> str:
-    """Return the other cases of a cause in one line, "" if there are none."""
+def other_cases_line(group: Group, *, verbose: str = "-v shows every case, ") -> str:
+    """Return the other cases of a cause in one line, "" if there are none.
+
+    `verbose` names the option that shows them, "" for a command without one.
+    """
     others = [result.id for result in group.results[1:]]
     if not others:
         return ""
     some = ", ".join(others[:_MOST_IDS]) + (", …" if len(others) > _MOST_IDS else "")
     tangled = group.cases - group.only
     besides = f"; {tangled} of them fail for other causes, too" if tangled else ""
-    return make_printable(f"the same in {some} (-v shows every case, --report json:PATH has them all){besides}")
+    return make_printable(f"the same in {some} ({verbose}--report json:PATH has them all){besides}")
 
 
 def group_line(group: Group) -> str:

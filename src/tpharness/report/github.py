@@ -60,7 +60,7 @@ def _of_group(
 ) -> str:
     result = group.smallest
     more = group.cases - result.cases
-    word = "failed" if result.fails_otherwise else result.outcome.value
+    word = "failed" if result.fails_now else result.outcome.value
     title = f"{word} {result.id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
     played = roots is not None  # an application's cases are not replayed
     text = "\n".join(line for _, line in failure_lines(result, roots=roots or (), played_on=words, hint=played))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tpharness.printable import counted, make_printable
+from tpharness.report.app_markdown import app_markdown_lines
 from tpharness.report.failures import group_line
 from tpharness.report.profiles import profile_lines
 from tpharness.report.summary import Report
@@ -30,6 +31,8 @@ def render_markdown_of_several(reports: Mapping[str, Report]) -> str:
 
 
 def _section(report: Report, name: str) -> list[str]:
+    if report.started is not None and report.started.application:
+        return app_markdown_lines(report, _text)
     lines = [f"## {_text(name)}", "", f"**{'PASSED' if report.passed else 'FAILED'}** {_text(report.words)}", ""]
     if report.started is not None:
         played = f"server {report.started.server}, client {report.started.client}"

@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpharness.printable import counted
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+
+if TYPE_CHECKING:
+    from tpharness.report.comparison import Earlier
 
 __all__ = ["Report"]
 
@@ -19,7 +22,7 @@ class Report:
     """A run so far. `finished` is None until the last event; `error` says why it will not come.
 
     `scenarios` counts those that were played to their end, `signal` names the signal that ended the run early.
-    `trace` is where the run leaves a trace, None if it leaves none.
+    `trace` is where the run leaves a trace, None if it leaves none. `earlier` is the report that it is compared with.
     """
 
     started: RunStarted | None = None
@@ -29,6 +32,7 @@ class Report:
     error: str = ""
     trace: Path | None = None
     signal: str = ""
+    earlier: Earlier | None = None
 
     def feed(self, event: RunEvent) -> None:
         """Take in one event."""

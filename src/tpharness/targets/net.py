@@ -302,7 +302,7 @@ def _decode(body: bytes, what: str) -> Any:
     raise TargetError(
         f"{what} does not answer with JSON",
         detail=f"{parsed.findings[-1].line()}: {quote_start(body)}",
-        hint=parsed.findings[-1].kind.remedy,
+        hint=parsed.findings[-1].remedy,
     )
 
 

@@ -191,7 +191,7 @@ class BrokenContractError(TargetError):
     """The target broke the contract: the case fails with a finding and cannot continue."""
 
     def __init__(self, finding: Finding) -> None:
-        super().__init__(f"{finding.code}: {finding.message}", hint=finding.kind.remedy)
+        super().__init__(f"{finding.code}: {finding.message}", hint=finding.remedy)
         self.finding = finding
 
 

@@ -42,8 +42,9 @@ def check_new_baseline(path: Path, known: Path | None) -> None:
 def baseline_text(results: Iterable[Result], problems: Iterable[Finding] = (), known: Path | None = None) -> str:
     """Return the baseline after a run: what has failed in it, and what was known and is not outdated.
 
-    `problems` are those of the run, `known` is the file that it has read. Without one, what was expected has been
-    explained by a built-in baseline, and is written with its reason.
+    A case that fails otherwise than its entry says has a new one in place of it. `problems` are those of the run,
+    `known` is the file that it has read. Without one, what was expected has been explained by a built-in baseline, and
+    is written with its reason.
     """
     results = list(results)
     entries = [
@@ -54,7 +55,7 @@ def baseline_text(results: Iterable[Result], problems: Iterable[Finding] = (), k
             **({"clauses": list(group.cause.clauses)} if group.cause.clauses else {}),
             "cases": _by_findings(group.results),
         }
-        for group in group_failures(result for result in results if result.outcome is Outcome.FAILED)
+        for group in group_failures(result for result in results if result.fails_now)
     ]
     if known is None:
         entries += _list_expected(results)
@@ -89,5 +90,6 @@ def _without(outdated: Collection[str], items: Iterable[tuple[str, Any]]) -> Ite
 def _by_findings(results: Sequence[Result]) -> dict[str, Any]:
     cases: dict[str, list[str]] = {}
     for result in results:
-        cases.setdefault(" ".join(sorted(result.failing_codes)), []).append(result.id)
+        codes = result.failing_codes.difference(kind.code for kind in OUTDATED)  # of the entry that this one replaces
+        cases.setdefault(" ".join(sorted(codes)), []).append(result.id)
     return cases

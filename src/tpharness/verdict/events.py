@@ -33,6 +33,8 @@ class RunStarted:
     """The options of a command that plays on the same targets in the same way, without tokens."""
     shard: Mapping[str, Any] | None = None
     """Which part of a run this is, as the report of a shard says it; None for a whole run."""
+    application: str = ""
+    """The name of the chat application that is judged; empty where scenarios are played."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

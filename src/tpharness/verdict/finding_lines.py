@@ -20,5 +20,5 @@ def finding_lines(finding: Finding) -> list[tuple[str, str]]:
     lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
     if finding.rulings:
         lines.append(("", f"  decided   by {', '.join(finding.rulings)} (tpharness explain {finding.rulings[0]})"))
-    lines.append(("", f"  to do     {finding.kind.remedy}"))
+    lines.append(("", f"  to do     {finding.remedy}"))
     return lines

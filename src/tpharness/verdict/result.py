@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tpharness.trace.write import CaseFiles
 
 __all__ = [
+    "THREAD_SUFFIX",
     "CheckState",
     "NotApplicable",
     "NotJudged",
@@ -27,6 +28,9 @@ __all__ = [
     "Result",
     "merge_not_judged",
 ]
+
+THREAD_SUFFIX = "@thread-protocol"
+"""Appended to the id of a case of an application in the verdict on the thread that the application wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +142,11 @@ class Result:
     def fails_otherwise(self) -> bool:
         """Whether a case whose entry in the baseline is stale fails in another way, and has not passed."""
         return self.outcome is Outcome.STALE and bool(self.failing_codes - {"baseline-stale"})
+
+    @property
+    def fails_now(self) -> bool:
+        """Whether a case fails in a way that no baseline expects."""
+        return self.outcome is Outcome.FAILED or self.fails_otherwise
 
     @property
     def failing_codes(self) -> frozenset[str]:

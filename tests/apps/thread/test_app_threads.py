@@ -20,13 +20,14 @@ from tpharness.apps.client import Fetched
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 from tpharness.apps.provider.exchange import Outcome as Answered
 from tpharness.apps.thread.document import find_thread
-from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
+from tpharness.apps.thread.judge import judge_thread
 from tpharness.findings import Level
 from tpharness.model_apis.plan import Call, Plan, Text
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.resources import conformance_dir
 from tpharness.verdict import CheckState, Outcome, Result
+from tpharness.verdict.result import THREAD_SUFFIX
 
 CASES = ("uncut/tool-call", "user-leaves/in-text", "user-leaves/in-answer", "model-drops/in-answer")
 CHECKS = ("thread-rules", "thread-grows", "thread-agrees", "thread-unfinished")

@@ -27,11 +27,9 @@ from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version
 from tpharness.scenario.records import Compare
 from tpharness.verdict import CheckState, Outcome, Result
+from tpharness.verdict.result import THREAD_SUFFIX
 
-__all__ = ["KINDS", "THREAD_SUFFIX", "judge_thread"]
-
-THREAD_SUFFIX = "@thread-protocol"
-"""Appended to the id of a case in the verdict on its thread."""
+__all__ = ["KINDS", "judge_thread"]
 
 KEEPS_UNFINISHED = Kind("thread-keeps-unfinished")
 NOT_CUT = Kind("thread-turn-not-cut")

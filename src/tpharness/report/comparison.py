@@ -1,0 +1,111 @@
+"""An earlier report of the same cases, such as that of the main branch: what is new, what is gone, what still fails.
+
+In: the JSON report of `--compare-to`, read before the run. Out: for each code of a finding at MUST the cases. What this
+run has not judged is not gone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpharness.errors import InputError
+from tpharness.findings import Level
+from tpharness.printable import counted
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.baseline import OUTDATED
+
+__all__ = ["Comparison", "Earlier", "read_earlier"]
+
+_JUDGED = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.EXPECTED, Outcome.STALE})
+_OF_A_BASELINE = frozenset(kind.code for kind in OUTDATED)
+_HINT = "give a file that `--report json:FILE` has written"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """By code of a finding, the ids of the cases that have it: only now, no longer, and in both runs."""
+
+    new: Mapping[str, tuple[str, ...]]
+    gone: Mapping[str, tuple[str, ...]]
+    still: Mapping[str, tuple[str, ...]]
+    unjudged: int = 0
+    """How many cases failed in the earlier run and were not judged in this one."""
+
+    def count(self, kind: Mapping[str, tuple[str, ...]]) -> int:
+        """Return how many findings there are: one for each code in each case."""
+        return sum(map(len, kind.values()))
+
+    @property
+    def line(self) -> str:
+        """How many findings are new, gone and still there."""
+        words = f"{self.count(self.new)} new, {self.count(self.gone)} gone, {self.count(self.still)} still there"
+        failed = counted(self.unjudged, "case")
+        return f"{words}; not judged now: {failed} that failed" if self.unjudged else words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What an earlier report says of its cases: the codes at MUST by id, of those that were judged."""
+
+    name: str
+    server: str
+    codes: Mapping[str, frozenset[str]] = field(repr=False)
+    incomplete: bool = False
+
+    def compare(self, results: Iterable[Result]) -> Comparison:
+        """Return what has changed up to these results."""
+        now = {r.id: r.failing_codes - _OF_A_BASELINE for r in results if r.outcome in _JUDGED}
+        new: dict[str, list[str]] = {}
+        still: dict[str, list[str]] = {}
+        gone: dict[str, list[str]] = {}
+        for case, codes in now.items():
+            before = self.codes.get(case, frozenset())
+            for code in sorted(codes):
+                (still if code in before else new).setdefault(code, []).append(case)
+            for code in sorted(before - codes):
+                gone.setdefault(code, []).append(case)
+        unjudged = sum(1 for case, codes in self.codes.items() if codes and case not in now)
+        return Comparison(new=_frozen(new), gone=_frozen(gone), still=_frozen(still), unjudged=unjudged)
+
+    def words(self, server: str) -> str:
+        """Say what a run on this server was compared with."""
+        other = "" if self.server == server else f", which is the report on {self.server}"
+        return f"{self.name}{other}{', which is incomplete' if self.incomplete else ''}"
+
+
+def read_earlier(path: Path) -> Earlier:
+    """Read a JSON report. InputError if it cannot be read, or is not one."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"--compare-to {path}: {error.strerror}", hint=_HINT) from error
+    try:
+        report = json.loads(data)
+    except (ValueError, RecursionError):
+        report = None
+    if not isinstance(report, dict) or report.get("format") != "tpharness-report/1":
+        raise InputError(f"--compare-to {path} is not a JSON report of tpharness", hint=_HINT)
+    try:
+        codes = {
+            str(result["id"]): _codes(result["findings"])
+            for result in report["results"]
+            if Outcome(result["outcome"]) in _JUDGED
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"--compare-to {path}: its results cannot be read: {error!r}", hint=_HINT) from error
+    server = str(report.get("server", ""))
+    return Earlier(name=path.name, server=server, codes=codes, incomplete="incomplete" in report)
+
+
+def _codes(findings: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    must = {str(one["code"]) for one in findings if one["level"] == Level.MUST.value}
+    return frozenset(must - _OF_A_BASELINE)
+
+
+def _frozen(found: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the codes with the most cases first."""
+    return {code: tuple(cases) for code, cases in sorted(found.items(), key=lambda item: -len(item[1]))}
