@@ -46,6 +46,9 @@ SAID = ["I will look. ", "It is eighteen degrees."]
         "I will look.It is",
         "I will look.\n\nIt is eighteen",
         "  I  will look. ",
+        "I will look. It isIt is",
+        "I wI wI will",
+        "I willIt is eighteen degrees.",
     ],
 )
 def test_a_beginning_of_what_was_said_is_said(told: str) -> None:
@@ -61,6 +64,7 @@ def test_a_beginning_of_what_was_said_is_said(told: str) -> None:
         ("will look.", "will look."),
         ("It is nineteen", "nineteen"),
         ("Sorry.", "Sorry."),
+        ("It is eighIt was cold", "It was cold"),
     ],
 )
 def test_anything_else_is_not(told: str, rest: str) -> None:
@@ -170,11 +174,23 @@ def test_a_late_first_request_of_the_next_turn_is_what_is_compared() -> None:
         (["So far", "So far", "So far"], ["So far so good", "So far"], "So far"),
         (["a b", "a"], ["a", "a b"], ""),
         (["", " "], ["a"], ""),
+        (["I willI will"], ["I will see"], "I will"),
+        (["I willI do"], ["I will see", "I do it"], ""),
     ],
 )
 def test_an_answer_is_told_as_often_as_it_was_said(told: list[str], said: list[str], twice: str) -> None:
     """Each text that is told stands for one answer, whole or its beginning, in whatever order."""
     assert told_twice(told, said) == twice
+
+
+def test_half_an_answer_that_is_told_twice_is_no_invention() -> None:
+    """Also where the model has said more of it than the application has read."""
+    seen = evidence(*WHOLE)
+    first, second = seen.turns
+    for half in ("Let me", "Let me see."):
+        told = (HISTORY[0], HistoryMessage(role="assistant", text=half + half), ASKS)
+        turns = (first, replace(second, asked=(replace(second.asked[0], history=told),)))
+        assert found("prefix", replace(seen, turns=turns)) == ["answer-doubled"]
 
 
 def test_a_call_keeps_the_name_of_its_tool() -> None:

@@ -32,8 +32,7 @@ def unsaid(told: str, said: Sequence[str]) -> str:
     """
     answers = _answers(said)
     _, rest = _split(told, answers)
-    begun = any(answer.startswith(rest) for answer in answers)
-    return "" if not rest or begun else _after_begun(rest, answers)
+    return "" if not rest or _beginnings(rest, answers) else _after_begun(rest, answers)
 
 
 def told_twice(told: Iterable[str], said: Iterable[str]) -> str:
@@ -42,7 +41,8 @@ def told_twice(told: Iterable[str], said: Iterable[str]) -> str:
     Each answer of `said` stands for one of `told`, which are texts that the model has said (`unsaid`).
     """
     left = _answers(said)
-    pieces = [piece for text in told for whole, rest in [_split(text, left)] for piece in (*whole, rest) if piece]
+    split = [_split(text, left) for text in told]
+    pieces = [piece for whole, rest in split for piece in (*whole, *(_beginnings(rest, left) or [rest])) if piece]
     for piece in sorted(pieces, key=len, reverse=True):  # what few answers begin with first, so that none is taken away
         answer = next((answer for answer in left if answer.startswith(piece)), None)
         if answer is None:
@@ -64,15 +64,39 @@ def _split(told: str, answers: Sequence[str]) -> tuple[list[str], str]:
     return whole, rest
 
 
-def _after_begun(rest: str, answers: Iterable[str]) -> str:
+def _beginnings(text: str, answers: Sequence[str]) -> list[str]:
+    """Return the fewest beginnings of answers that make a text, one behind the other; nothing if none do."""
+    before = {0: 0}  # places that beginnings lead to, each with the place where the last of them begins
+    reached = [0]
+    while reached and len(text) not in before:
+        places, reached = reached, []
+        for place in places:
+            start = place + (text[place] == " ")
+            for end in range(start + 1, start + _common(text[start:], answers) + 1):
+                if end not in before:
+                    before[end] = place
+                    reached.append(end)
+    found, end = [], len(text) if len(text) in before else 0
+    while end:
+        found.append(text[before[end] : end].strip())
+        end = before[end]
+    return found[::-1]
+
+
+def _after_begun(rest: str, answers: Sequence[str]) -> str:
     """Return what is left of a text once the longest beginning of an answer is taken away from it."""
-    common = 0
+    return rest[_common(rest, answers) :]
+
+
+def _common(text: str, answers: Sequence[str]) -> int:
+    """Return how many characters a text begins with that are the beginning of an answer."""
+    most = 0
     for answer in answers:
-        count = 0
-        while count < min(len(answer), len(rest)) and answer[count] == rest[count]:
-            count += 1
-        common = max(common, count)
-    return rest[common:]
+        count = next(
+            (place for place, (one, other) in enumerate(zip(answer, text, strict=False)) if one != other), None
+        )
+        most = max(most, min(len(answer), len(text)) if count is None else count)
+    return most
 
 
 def is_part_of(text: str, whole: str) -> bool:
