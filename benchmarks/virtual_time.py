@@ -1,20 +1,28 @@
-"""An event loop whose clock is moved, never waited for: a week takes as long as what happens in it.
+"""Event loops whose clock is moved: what happens in them is the same on a busy machine and on a quiet one.
 
-When nothing is ready, the clock goes to the next timer at once. When there is no timer either, everything waits for
-something that never comes, and `HangError` says so. Sockets and other threads are not waited for: what runs here has
-none.
+When nothing is ready, the clock goes to the next timer. When there is no timer either, everything waits for something
+that never comes, and `HangError` says so.
+
+`VirtualLoop` goes there at once: a week takes as long as what happens in it. Sockets and other threads are not waited
+for: what runs here has none. `IdleLoop` is for servers and clients that talk to each other over sockets on one loop:
+its clock stands still while one of them has something to do, however long that takes. It waits for child processes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["HangError", "VirtualLoop", "run_virtually", "virtual_loop"]
+__all__ = ["HangError", "IdleLoop", "Ready", "VirtualLoop", "run_idly", "run_virtually", "virtual_loop"]
+
+_FASTER = 10  # times that idle time passes: the system still delivers what is on its way between two sockets
+_HANGS = 1.0  # seconds in which nothing comes, where there is no timer
 
 T = TypeVar("T")
+Ready = list[tuple[selectors.SelectorKey, int]]
 
 
 class HangError(Exception):
@@ -26,14 +34,9 @@ class _Selector(selectors.DefaultSelector):
 
     loop: VirtualLoop
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(self, timeout: float | None = None) -> Ready:
         """Return what is ready; if that is nothing, the time is `timeout` seconds later."""
-        ready = super().select(0)
-        if not ready and timeout is None:
-            raise HangError("every task waits, and no timer is set")
-        if not ready and timeout is not None:
-            self.loop.jump(timeout)
-        return ready
+        return super().select(0) or self.loop.idle(super().select, timeout)
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -53,6 +56,50 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Let time pass with nothing done in it, as on a machine that was suspended."""
         self._now += seconds
 
+    def idle(self, select: Callable[[float | None], Ready], timeout: float | None) -> Ready:
+        """Let time pass where nothing is ready; return what is ready then. `select` waits in real time."""
+        del select
+        if timeout is None:
+            raise HangError("every task waits, and no timer is set")
+        self.jump(timeout)
+        return []
+
+
+class IdleLoop(VirtualLoop):
+    """Waits in real time for sockets, a tenth of what its clock says, and for child processes as long as they take."""
+
+    def __init__(self) -> None:
+        self._children: list[asyncio.SubprocessTransport] = []
+        super().__init__()
+
+    async def subprocess_shell(self, *args: Any, **options: Any) -> tuple[Any, Any]:
+        """Start a child process through a shell."""
+        return self._with_child(await super().subprocess_shell(*args, **options))
+
+    async def subprocess_exec(self, *args: Any, **options: Any) -> tuple[Any, Any]:
+        """Start a child process."""
+        return self._with_child(await super().subprocess_exec(*args, **options))
+
+    def _with_child(self, started: tuple[Any, Any]) -> tuple[Any, Any]:
+        self._children.append(started[0])
+        return started
+
+    def idle(self, select: Callable[[float | None], Ready], timeout: float | None) -> Ready:
+        """Let time pass where nothing is ready; return what is ready then."""
+        self._children = [child for child in self._children if child.get_returncode() is None]
+        if self._children:
+            begun = time.monotonic()
+            ready = select(timeout)
+            passed = time.monotonic() - begun
+            self.jump(passed if timeout is None else min(passed, timeout))
+            return ready
+        ready = select(_HANGS if timeout is None else timeout / _FASTER)
+        if not ready and timeout is None:
+            raise HangError("every task waits, nothing comes, and no timer is set")
+        if not ready and timeout is not None:
+            self.jump(timeout)
+        return ready
+
 
 def virtual_loop() -> VirtualLoop:
     """Return the loop that runs. TypeError if its time is real."""
@@ -65,4 +112,10 @@ def virtual_loop() -> VirtualLoop:
 def run_virtually(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in virtual time, and return its result."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(main)
+
+
+def run_idly(main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on a loop whose clock goes only while nothing is to do, and return its result."""
+    with asyncio.Runner(loop_factory=IdleLoop) as runner:
         return runner.run(main)

@@ -47,14 +47,6 @@ VIEWED = {"thread": THREAD}
 LEDGER = {"effects": "ledger"}
 RETURNS = ("tool-returns/empty-text", "tool-returns/very-much")
 FAILS = ("tool-fails/with-an-error", "tool-fails/one-of-two")
-LATE_STOP = frozenset({"stop-ignored"})
-"""Of an application whose stop works: on a busy machine the model may have been asked again before it arrives."""
-LATE_CUT = frozenset({"effect-forgotten"})
-"""Of an application that takes back what was whole: on a busy machine it hears that its user has left when the tool has
-run. Then the model was given a result that the user has not seen, and is not given it again."""
-HALF_DOUBLED = frozenset({"text-invented"})
-"""Of an application that stores a half answer twice: where the model has said more by then, what it is given begins
-with half of its answer, and goes on with what it did not say there."""
 RACES = ("stop-button/twice", "stop-button/after-the-end", "stop-button/and-a-message")
 APPROVALS = ("approval/in-two-tabs", "approval/after-reload")
 LONG = ("long-chat/many-turns", "long-chat/many-steps")
@@ -63,10 +55,10 @@ ROWS = [
     broken("alive", Defect.FAILS_ONCE, "next-turn-failed"),
     broken("answered", Defect.MUTES_NEXT, "answer-unseen"),
     broken("answered", Defect.SHOWS_TWICE, "answer-shown-twice"),
-    replace(broken("alive", Defect.KEEPS_STOP, "next-turn-failed", stop=STOP), besides=LATE_STOP, cases=RACES),
+    replace(broken("alive", Defect.KEEPS_STOP, "next-turn-failed", stop=STOP), cases=RACES),
     replace(
         broken("user-turns", Defect.SAVES_STOP_LATE, "user-turn-lost", stop=STOP),
-        besides=LATE_STOP | {"chat-same-role-twice"},  # the answers around the lost message follow each other
+        besides=frozenset({"chat-same-role-twice"}),  # the answers around the lost message follow each other
         cases=RACES,
     ),
     replace(broken("user-turns", Defect.REPEATS_MESSAGE, "user-turn-doubled"), cases=("model-fails/rate-limited",)),
@@ -75,7 +67,7 @@ ROWS = [
     replace(broken("accepted", Defect.TRIMS_ANYWHERE, "chat-orphan-tool-message"), cases=LONG),
     broken("prefix", Defect.REPAIRS_ARGUMENTS, "arguments-invented"),
     broken("prefix", Defect.NOTES_IN_TEXT, "text-invented"),
-    replace(broken("prefix", Defect.DOUBLES_TEXT, "answer-doubled"), besides=HALF_DOUBLED),
+    broken("prefix", Defect.DOUBLES_TEXT, "answer-doubled"),
     broken("prefix", Defect.DOUBLES_CALL, "call-doubled"),
     broken("prefix", Defect.INVENTS_CALL, "call-invented"),
     broken("prefix", Defect.RENAMES_CALL, "call-invented"),
@@ -95,7 +87,7 @@ ROWS = [
         broken("branches", Defect.KEEPS_OLD_ANSWER, "replaced-told", **BRANCHING),
         besides=frozenset({"chat-same-role-twice"}),  # the two answers follow each other
     ),
-    replace(broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"), besides=LATE_CUT),
+    broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"),
     replace(
         broken("cycles-kept", Defect.SWAPS_RESULTS, "result-misplaced"),
         besides=frozenset({"history-changed"}),  # in a long chat results change places anew in each turn

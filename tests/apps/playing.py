@@ -1,4 +1,7 @@
-"""Playing cases on the chat application of the tests, on one event loop."""
+"""Playing cases on the chat application of the tests, on one event loop.
+
+Its clock goes only while nothing is to do: what is found is the same on a machine that is busy with something else.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.virtual_time import run_idly
 from tests.apps.chat_app import INTERRUPTED, ChatApp, running
 
 from tpharness.apps.config import AppConfig
@@ -27,7 +31,7 @@ NOT_ASKED_FOR = {
 
 def play(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **config: Any) -> list[Result]:
     """Serve the application, play cases on it and return their results."""
-    return asyncio.run(playing(app, *ids, options=options, **config))
+    return run_idly(playing(app, *ids, options=options, **config))
 
 
 def together(*plays: Awaitable[list[Result]]) -> list[list[Result]]:
@@ -36,7 +40,7 @@ def together(*plays: Awaitable[list[Result]]) -> list[list[Result]]:
     async def main() -> list[list[Result]]:
         return await asyncio.gather(*plays)
 
-    return asyncio.run(main())
+    return run_idly(main())
 
 
 async def playing(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **config: Any) -> list[Result]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.virtual_time import run_idly
 from tests.apps.chat_app import ChatApp, Defect, running
 
 from tpharness.apps.config import AppConfig
@@ -46,7 +46,7 @@ def played(
 ) -> Trace:
     """Play cases on an application, and open the trace that they leave."""
     path = folder / "trace.zip"
-    asyncio.run(_play(app, path, traced, ids, secrets or []))
+    run_idly(_play(app, path, traced, ids, secrets or []))
     return Trace.open(path)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
+from benchmarks.virtual_time import run_idly
 from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import THREAD, play, run_on
 
@@ -66,7 +66,7 @@ def test_what_only_other_options_play_is_not_judged(sweep: bool, unmatched: list
     known = tmp_path / "known.yaml"
     known.write_text(SWEPT, "utf-8")
     options = {"baseline": known, "sweep": sweep}
-    events = asyncio.run(run_on(ChatApp(Defect.BRICKS), options=options, allow=(), thread=THREAD))
+    events = run_idly(run_on(ChatApp(Defect.BRICKS), options=options, allow=(), thread=THREAD))
     problems = next(event.problems for event in events if isinstance(event, RunFinished))
     assert {one.code for one in problems} == {"baseline-unmatched"}
     assert [str(one.got).removeprefix("user-leaves/every-piece@") for one in problems] == unmatched

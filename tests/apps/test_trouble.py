@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any, cast
 
 import aiohttp
 import pytest
 from aiohttp import web
+from benchmarks.virtual_time import run_idly
 from tests.apps import odd_apps
 from tests.apps.chat_app import ChatApp, Defect, Json, Stored, running
 from tests.apps.odd_apps import Handler, serving
@@ -56,9 +56,9 @@ def test_an_unknown_case_is_refused_before_the_application_is_waited_for() -> No
 
     for case in ("user-leaves/in-txt", "user-leaves/every-piece@piece-2"):
         with pytest.raises(UsageError, match=f"no case is called {case}"):
-            asyncio.run(played(case))
+            run_idly(played(case))
     with pytest.raises(TargetError, match="nothing listens there"):
-        asyncio.run(played("user-leaves/every-piece@piece-2000", sweep=True))
+        run_idly(played("user-leaves/every-piece@piece-2000", sweep=True))
 
 
 def test_what_an_application_does_instead_has_a_code_and_a_remedy() -> None:
@@ -88,7 +88,7 @@ def test_an_application_that_rewrites_the_words_of_the_user_is_told_so() -> None
         async with running(app) as port:
             return await results(port, on_ready=lambda env: _point(app, env))
 
-    (result,) = asyncio.run(main())
+    (result,) = run_idly(main())
     assert [finding.code for finding in result.findings] == ["mark-stripped"]
 
 
@@ -110,7 +110,7 @@ def test_a_stream_that_does_not_end_is_told_so() -> None:
         async with serving(endless) as port:
             return await results(port, on_ready=lambda env: _point(app, env))
 
-    (result,) = asyncio.run(main())
+    (result,) = run_idly(main())
     assert [finding.code for finding in result.findings] == ["app-endless"]
 
 
@@ -128,7 +128,7 @@ def test_a_model_api_that_is_not_known_is_told_with_its_address() -> None:
         async with serving(asks) as port:
             return await results(port, on_ready=lambda env: _point(app, env))
 
-    (result,) = asyncio.run(main())
+    (result,) = run_idly(main())
     (finding,) = result.findings
     assert finding.code == "model-api-unknown"
     assert finding.got == "POST /v1/complete"
@@ -188,7 +188,7 @@ def test_an_application_that_asks_its_model_and_cannot_be_judged_is_told_why() -
 def test_nothing_that_listens_is_an_error_of_the_run() -> None:
     """There is nothing to judge."""
     with pytest.raises(Exception, match="nothing listens there") as raised:
-        asyncio.run(results(9, ready=0.1))
+        run_idly(results(9, ready=0.1))
     assert "environment" in getattr(raised.value, "hint", "")
 
 

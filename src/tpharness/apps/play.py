@@ -2,7 +2,8 @@
 
 A cut is made when the model holds and the client's stream is quiet. Afterwards the application may leave the model's
 answer or go on; it is given `stop_within` seconds for the first, then the model goes on to the end, and the next turn
-begins when nothing happens any more. Every wait has a limit.
+begins when nothing happens any more. Every wait has a limit, which is longer on a busy machine: what an application
+does late because nobody has let it run is no fault of its.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from tpharness.model_apis.plan import Break
 __all__ = ["NotPlayedError", "Player"]
 
 _POLL = 0.004
+_LEAST_TURNS, _MOST_TURNS = 0.5, 250  # looks that a wait has, of those on a quiet machine, and at most
 _CATCH_UP = 10  # times the quiet time that the client may lag behind the model
 _SILENT = 5  # times the quiet time after which a call that is whole counts as running, shown or not
 _QUIET_LIMIT = 2.0
@@ -435,11 +437,17 @@ class Player:
         return _SETTLE_READ if read or left else _SETTLE
 
     async def _until(self, wanted: Callable[[], bool], limit: float) -> bool:
+        """Wait for what is wanted; False when the seconds have passed, and half as many looks as fit into them.
+
+        Where others have the processor we look less often, and the application, which shares it, needs more time.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + limit
+        turns = min(_MOST_TURNS, _LEAST_TURNS * limit / _POLL)
         while not wanted():
-            if loop.time() >= deadline:
+            if loop.time() >= deadline and turns <= 0:
                 return False
+            turns -= 1
             await asyncio.sleep(_POLL)
         return True
 

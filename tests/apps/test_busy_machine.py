@@ -1,0 +1,48 @@
+"""A busy machine makes an application late, which is no fault: what is found is the same there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from benchmarks.virtual_time import IdleLoop, Ready
+from tests.apps.chat_app import ChatApp, Defect, Json, Stored
+from tests.apps.playing import STOP, codes_of, playing
+
+LOST = 0.06
+"""Seconds for which others have the processor whenever somebody waits here."""
+
+
+class BusyMachine(IdleLoop):
+    """What is to happen in a moment happens so much later."""
+
+    def idle(self, select: Callable[[float | None], Ready], timeout: float | None) -> Ready:
+        """Let others have the processor first."""
+        self.jump(LOST)
+        return super().idle(select, timeout)
+
+
+class TidiesUp(ChatApp):
+    """Has something to do in ten turns before it leaves the model's answer."""
+
+    @contextlib.asynccontextmanager
+    async def _stream(self, chat: Stored) -> AsyncIterator[AsyncIterator[Json]]:
+        async with super()._stream(chat) as stream:
+            try:
+                yield stream
+            finally:
+                for _ in range(10):
+                    await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("loop", [IdleLoop, BusyMachine])
+def test_an_application_that_stops_late_on_a_busy_machine_stops(loop: type[IdleLoop]) -> None:
+    """It is given its share of the processor and not seconds alone; one that runs on is found there, too."""
+    ids = ("user-leaves/in-text", "user-leaves/in-answer", "stop-button/in-text")
+    config: dict[str, Any] = {"on_disconnect": "stop", "stop": STOP}
+    with asyncio.Runner(loop_factory=loop) as runner:
+        assert codes_of(runner.run(playing(TidiesUp(), *ids, **config))) == set()
+        assert codes_of(runner.run(playing(ChatApp(Defect.RUNS_ON), *ids, **config))) == {"runs-on"}
