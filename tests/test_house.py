@@ -12,11 +12,11 @@ import pytest
 SCRIPT = Path(__file__).parent.parent / "scripts" / "house.py"
 
 CEILINGS = {
-    "list scenarios": 5_400,
-    "check": 6_500,
-    "app --list": 13_500,
-    "run": 27_300,
-    "explain": 2_550,
+    "list scenarios": 5_150,
+    "check": 6_150,
+    "app --list": 11_400,
+    "run": 24_000,
+    "explain": 2_400,
 }
 """Lines of ours that a command may load. Whoever makes one load less lowers its ceiling."""
 

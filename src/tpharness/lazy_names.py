@@ -1,4 +1,4 @@
-"""A package whose public names are imported when they are first used, so that one of them does not cost all others."""
+"""A package whose public names or modules are imported when they are used, so that one does not cost all others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["lazy_modules", "lazy_names"]
 
 
 def lazy_names(
@@ -21,3 +21,14 @@ def lazy_names(
         return getattr(import_module(home[name]), name)
 
     return get, lambda: sorted(home)
+
+
+def lazy_modules(package: str, *modules: str) -> Callable[[str], Any]:
+    """Return `__getattr__` of a package: it imports a module of these when somebody asks the package for it."""
+
+    def get(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return import_module(f"{package}.{name}")
+
+    return get

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from tpharness.cli.app import COMMANDS, app
-from tpharness.cli.help import EXAMPLES
+from tpharness.cli.examples import EXAMPLES
 from tpharness.errors import UsageError
 
 DOCS = Path(__file__).parents[2] / "docs"

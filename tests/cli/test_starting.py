@@ -25,7 +25,7 @@ MAY_BE_IMPORTED = {
     "tpharness.__main__",
     "tpharness.cli",
     "tpharness.cli.app",
-    "tpharness.cli.completion",
+    "tpharness.cli.completion_options",
     "tpharness.cli.stop_signals",
     "tpharness.errors",
     "tpharness.printable",
@@ -40,7 +40,6 @@ HEAVY = {
 
 EXPLAINING = {
     "tpharness.clauses",
-    "tpharness.cli.completed_values",
     "tpharness.cli.explain",
     "tpharness.cli.help",
     "tpharness.cli.options",

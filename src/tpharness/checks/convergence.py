@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tpharness import protocol
 from tpharness.checks.contract import Check, Evidence, NotApplicable
 from tpharness.checks.growth import find_lost_links
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import thread_hash
-from tpharness.protocol.diff import diff
 
 __all__ = ["CONVERGENCE"]
 
@@ -19,7 +19,9 @@ def _judge(evidence: Evidence) -> list[Finding]:
     if thread_hash(evidence.adopted) == thread_hash(evidence.server.thread):
         lost = find_lost_links(evidence.server.thread, evidence.adopted)
         return [finding.with_place(case=evidence.case, side="client") for finding in lost]
-    first = diff(evidence.server.thread, evidence.adopted, names=("server", "client after the fetch"), mode="exact")[:1]
+    first = protocol.diff.diff(
+        evidence.server.thread, evidence.adopted, names=("server", "client after the fetch"), mode="exact"
+    )[:1]
     return [
         NOT_CONVERGED.at(Place(case=evidence.case, side="client", pointer=d.pointer), d.text, symptom=d.symptom)
         for d in first

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tpharness import protocol
 from tpharness.checks.contract import ONE_SIDE, Check, Delivery, Evidence, NotApplicable, Side, Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
-from tpharness.protocol.diff import ThreadDifference, diff, held_words
 from tpharness.scenario.records import Compare
 
 __all__ = ["IDENTITY"]
@@ -79,7 +79,7 @@ def _compare(
 ) -> list[Finding]:
     if _same(one.thread, other.thread, mode):
         return []
-    differences = diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
+    differences = protocol.diff.diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
     if not differences:
         return [kind.at(Place(case=evidence.case), "the threads differ in a place that the diff does not name")]
     return [
@@ -94,17 +94,17 @@ def _compare(
     ]
 
 
-def _only_one_has(difference: ThreadDifference, right: str) -> dict[str, str]:
+def _only_one_has(difference: protocol.diff.ThreadDifference, right: str) -> dict[str, str]:
     """Return what a turn, message or part holds that only one side has: expected if that side is right, else got."""
     if len(difference.values) != 1:
         return {}
     ((side, value),) = difference.values.items()
     if not isinstance(value, Mapping) or not value.keys() & {"turn_type", "message_type", "part_kind"}:
         return {}
-    return {"expected" if side == right else "got": held_words(value)}
+    return {"expected" if side == right else "got": protocol.diff.held_words(value)}
 
 
-def _deciding(kind: Kind, difference: ThreadDifference) -> tuple[str, ...]:
+def _deciding(kind: Kind, difference: protocol.diff.ThreadDifference) -> tuple[str, ...]:
     """Return the rulings on what differs; R39 says only how threads are compared."""
     if not difference.rulings:
         return ()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tpharness import protocol
 from tpharness.checks.contract import Evidence, Side, Variant, equal_json
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import thread_hash
-from tpharness.protocol.diff import diff
 
 __all__ = ["compare_variants"]
 
@@ -18,7 +18,7 @@ def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Ki
         side = sides.get(variant.side)
         if side is None or _same(side, variant):
             continue
-        first = diff(side.thread, variant.thread, names=(side.name, variant.name), mode="exact")[:1]
+        first = protocol.diff.diff(side.thread, variant.thread, names=(side.name, variant.name), mode="exact")[:1]
         text = first[0].text if first else "the canonical bytes differ"
         pointer = first[0].pointer if first else None
         place = Place(case=evidence.case, side=side.name, pointer=pointer)

@@ -16,7 +16,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from tpharness.cli.completion import completion_options
+from tpharness.cli.completion_options import completion_options
 
 __all__ = ["COMMANDS", "CommandEntry", "InterruptedCommandError", "ReaderGoneError", "app"]
 

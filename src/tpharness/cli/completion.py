@@ -1,6 +1,6 @@
 """`tpharness --show-completion` and `--install-completion`: commands, options and values, completed by the shell.
 
-The scripts are click's. Where each shell reads them from is told here; of PowerShell only PowerShell knows it.
+The scripts are click's. Where each shell reads them from is written here; of PowerShell only PowerShell knows it.
 """
 
 from __future__ import annotations
@@ -8,55 +8,29 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
+from tpharness.cli.completion_options import THIS_SHELL
 from tpharness.errors import UsageError
 from tpharness.printable import say
 
-__all__ = ["completion_options"]
+__all__ = ["install", "show"]
 
 _NAME = "tpharness"
 _VARIABLE = "_TPHARNESS_COMPLETE"
-_THIS = "this"
 
 
-def completion_options() -> list[click.Parameter]:
-    """Return both options. Each takes the name of a shell, by default the one of the environment."""
-    return [
-        click.Option(
-            ["--install-completion"],
-            help="Install completion for the current shell, or for the one that is named.",
-            callback=_install,
-            **_FACTS,
-        ),
-        click.Option(
-            ["--show-completion"],
-            help="Show completion for the current shell, to copy it or customize the installation.",
-            callback=_show,
-            **_FACTS,
-        ),
-    ]
-
-
-_FACTS: dict[str, Any] = {
-    "is_flag": False,
-    "flag_value": _THIS,
-    "is_eager": True,
-    "expose_value": False,
-    "metavar": "[SHELL]",
-}
-
-
-def _show(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None:
+def show(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None:
+    """Print the script of a shell, if one is wanted."""
     if wanted is not None and not ctx.resilient_parsing:
         click.echo(_script(_shell(wanted)))  # as it is: it is a program
         ctx.exit()
 
 
-def _install(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None:
+def install(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None:
+    """Write the script to where a shell reads it, if one is wanted."""
     if wanted is None or ctx.resilient_parsing:
         return
     shell, home = _shell(wanted), Path.home()
@@ -81,8 +55,8 @@ def _install(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None
 
 def _shell(wanted: str) -> str:
     """Return the shell that is meant: the one that is named, else that of the environment."""
-    name = wanted if wanted != _THIS else Path(os.environ.get("SHELL", "")).name
-    if wanted == _THIS and not name and sys.platform == "win32":
+    name = wanted if wanted != THIS_SHELL else Path(os.environ.get("SHELL", "")).name
+    if wanted == THIS_SHELL and not name and sys.platform == "win32":
         name = "powershell"
     known = _completions()
     if name not in known:

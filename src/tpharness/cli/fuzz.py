@@ -13,7 +13,7 @@ from typing import Annotated
 from tpharness.cli.files import print_findings, print_json
 from tpharness.cli.options import Exit, Option
 from tpharness.cli.stop_signals import STOP
-from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
+from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.campaigns.judging import CampaignJudge
@@ -22,7 +22,6 @@ from tpharness.explore.campaigns.state import CampaignState, load_state
 from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import FuzzKind
 from tpharness.printable import counted, say
-from tpharness.report.trace import TraceReport
 from tpharness.run.options import side_options
 from tpharness.run.session import Session
 from tpharness.run.workers import Workers
@@ -121,7 +120,7 @@ def fuzz(
     raise Exit(1 if state.failures else 0)
 
 
-def _judge_again(file: Path, session: Session, traced: TraceReport, *, as_json: bool) -> int:
+def _judge_again(file: Path, session: Session, traced: TracedRun, *, as_json: bool) -> int:
     """Judge a saved failure, say what is wrong with it and leave its trace; return the exit code."""
     what, subject = load_subject(file)
     findings = list(CampaignJudge(session).findings(what, subject))
@@ -132,7 +131,7 @@ def _judge_again(file: Path, session: Session, traced: TraceReport, *, as_json: 
     return print_findings(findings, as_json=as_json)
 
 
-def _trace(files: Sequence[Path], session: Session, traced: TraceReport) -> None:
+def _trace(files: Sequence[Path], session: Session, traced: TracedRun) -> None:
     """Play saved failures once more, each as small as it was made, and write what they do into the trace."""
     server, client = session.specs
     if session.trace is not Traced.NONE:

@@ -21,7 +21,6 @@ from click.core import ParameterSource
 from click.exceptions import Exit
 from click.shell_completion import CompletionItem
 
-from tpharness.cli.completed_values import complete_value
 from tpharness.cli.help import ReadableCommand, option_metavar
 
 __all__ = ["Argument", "Exit", "Option", "given_options", "make_command"]
@@ -147,7 +146,13 @@ def _param(one: inspect.Parameter, hint: Any) -> click.Parameter:
 
 def _completed(type_: click.ParamType[Any]) -> Callable[..., list[CompletionItem]] | None:
     """Return what completes a value; None where the type itself does, as a choice and a path do."""
-    return complete_value if type_ is click.STRING else None
+    return _complete_value if type_ is click.STRING else None
+
+
+def _complete_value(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from tpharness.cli.completed_values import complete_value  # noqa: PLC0415
+
+    return complete_value(ctx, param, incomplete)
 
 
 def _type(kind: Any, bounds: dict[str, Any]) -> click.ParamType[Any]:

@@ -19,10 +19,7 @@ from tpharness.errors import TpharnessError, UsageError
 from tpharness.output import write_atomically
 from tpharness.printable import counted, say
 from tpharness.report import ConsoleReport, Destination, Report
-from tpharness.report.failures import group_line
 from tpharness.verdict import RunEvent
-from tpharness.verdict.baseline_write import baseline_text
-from tpharness.verdict.grouping import group_failures
 
 __all__ = ["EarlyEnd", "shown_on_every_way_out", "take_all", "write_new_baseline", "written_on_every_way_out"]
 
@@ -162,6 +159,10 @@ def _write_all(destinations: Sequence[Destination], write: Callable[[Destination
 
 def write_new_baseline(path: Path, report: Report, known: Path | None) -> None:
     """Write what has failed as a baseline; say what it has, and what a baseline cannot have. `known` was read."""
+    from tpharness.report.failures import group_line  # noqa: PLC0415
+    from tpharness.verdict.baseline_write import baseline_text  # noqa: PLC0415
+    from tpharness.verdict.grouping import group_failures  # noqa: PLC0415
+
     problems = report.finished.problems if report.finished is not None else ()
     write_atomically(str(path), baseline_text(report.results, problems, known))
     groups = group_failures(result for result in report.results if result.fails_now)

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from tpharness import report as reporting
 from tpharness import run as runner
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import shown_on_every_way_out, take_all, write_new_baseline, written_on_every_way_out
-from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
+from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
 from tpharness.errors import TargetError, UsageError
 from tpharness.printable import make_printable, say
 from tpharness.profiles import parse_profiles
@@ -21,24 +22,21 @@ from tpharness.report import (
     Destination,
     Report,
     parse_reports,
-    print_matrix,
     report_words,
 )
 from tpharness.report.terminal import make_console
-from tpharness.report.trace import TraceReport
 from tpharness.run import RunOptions
 from tpharness.run.configured import Configured, read_configured
-from tpharness.run.keyword import Keyword
 from tpharness.run.last_failed import LastFailed
-from tpharness.run.order import Order
 from tpharness.run.pairs import plan_runs, play_run
 from tpharness.run.requests import parse_clauses, parse_compare, parse_faults
 from tpharness.scenario_files import BUILT_IN, is_built_in
 from tpharness.trace.format import Traced
-from tpharness.verdict.baseline_write import check_new_baseline
 from tpharness.verdict.pair import Pair
 
 if TYPE_CHECKING:
+    from tpharness.run.keyword import Keyword
+    from tpharness.run.order import Order
     from tpharness.run.shard import Shard
 
 __all__ = ["run"]
@@ -149,11 +147,11 @@ def run(
         faults=parse_faults(fault or []),
         shard=None if shard is None else _parse_shard(shard),
         cluster="" if cluster is None else runner.check_address(cluster),
-        order=None if order is None else Order.parse(order),
+        order=None if order is None else _parse_order(order),
         profiles=parse_profiles(profile),
         clauses=parse_clauses(clause or []),
         trace=trace,
-        keyword=None if keyword is None else Keyword.parse(keyword),
+        keyword=None if keyword is None else _parse_keyword(keyword),
         maxfail=1 if first else maxfail,
         only=tuple(only or ()),
         wire=wire,
@@ -170,6 +168,8 @@ def run(
         if len(plays) > 1 or shared.maxfail or shared.shard is not None or last_failed:
             hint = "run one pair, without -x, --maxfail, --lf and --shard"
             raise UsageError("--write-baseline is for one whole run", hint=hint)
+        from tpharness.verdict.baseline_write import check_new_baseline  # noqa: PLC0415
+
         check_new_baseline(write_baseline, baseline)
     pipe = any(destination.path == "-" for destination in destinations)
     how = _Display(
@@ -194,7 +194,7 @@ def run(
 
     def show() -> None:
         if wants_console:
-            print_matrix(make_console(stderr=pipe), reports)
+            reporting.print_matrix(make_console(stderr=pipe), reports)
 
     def write(destination: Destination) -> None:
         destination.write_matrix(_by_name(reports))
@@ -238,7 +238,7 @@ def _words_of_suite(told: Configured, scenarios: Sequence[Path]) -> tuple[str, .
 
 
 def _play(
-    options: RunOptions, report: Report, traced: TraceReport, how: _Display, *, one_of_several: bool = False
+    options: RunOptions, report: Report, traced: TracedRun, how: _Display, *, one_of_several: bool = False
 ) -> None:
     console = None
     if how.wanted:
@@ -261,7 +261,7 @@ def _play(
         memory.update(report.results)
 
 
-def _play_of_several(pair: Pair, options: RunOptions, report: Report, traced: TraceReport, how: _Display) -> None:
+def _play_of_several(pair: Pair, options: RunOptions, report: Report, traced: TracedRun, how: _Display) -> None:
     """Play one pair. A target that is unavailable does not affect the other pairs."""
     try:
         _play(options, report, traced, how, one_of_several=True)
@@ -276,3 +276,15 @@ def _parse_shard(text: str) -> Shard:
     from tpharness.run.shard import Shard  # noqa: PLC0415
 
     return Shard.parse(text)
+
+
+def _parse_order(text: str) -> Order:
+    from tpharness.run.order import Order  # noqa: PLC0415
+
+    return Order.parse(text)
+
+
+def _parse_keyword(text: str) -> Keyword:
+    from tpharness.run.keyword import Keyword  # noqa: PLC0415
+
+    return Keyword.parse(text)

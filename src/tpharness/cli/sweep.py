@@ -9,13 +9,12 @@ from typing import Annotated, Any
 from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import EarlyEnd
-from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
+from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.reasons import KNOWN_REASONS, refuse_misspelt_reason
 from tpharness.protocol.versions import parse_version
 from tpharness.report.progress import watch_items
-from tpharness.report.trace import TraceReport
 from tpharness.resources import scenarios_dir
 from tpharness.rooms import explore_room
 from tpharness.run.citing import choose_citing
@@ -176,7 +175,7 @@ def _parse_reasons(text: str) -> tuple[str, ...]:
 
 
 def _traced(
-    found: Iterator[ScenarioReport], traced: TraceReport, *, server: str, client: str
+    found: Iterator[ScenarioReport], traced: TracedRun, *, server: str, client: str
 ) -> Iterator[ScenarioReport]:
     """Write the trace of what failed, one case for each cause of a scenario, while it comes."""
     for one in found:

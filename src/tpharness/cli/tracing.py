@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from tpharness.cli.options import Option
 from tpharness.printable import say
-from tpharness.report.trace import TraceReport
 from tpharness.trace.format import Traced
+from tpharness.verdict import Result, RunEvent
+from tpharness.verdict.result import RecordedCase
 
-__all__ = ["DEFAULT_TRACE", "TraceOption", "TraceToOption", "tracing"]
+__all__ = ["DEFAULT_TRACE", "TraceOption", "TraceToOption", "TracedRun", "tracing"]
 
 DEFAULT_TRACE = Path("tpharness-trace.zip")
 
@@ -24,6 +25,32 @@ TraceToOption = Annotated[
 ]
 
 
+class TracedRun(Protocol):
+    """What takes in a run for its trace: a `TraceReport`, or nobody."""
+
+    def feed(self, event: RunEvent, *, server: str = "reference", client: str = "reference") -> None:
+        """Take in one event of the run on these targets."""
+
+    def add(self, result: Result, record: RecordedCase | None, *, server: str, client: str, name: str = "") -> None:
+        """Take in a case."""
+
+    def remove_old(self) -> None:
+        """Remove the trace of an earlier run."""
+
+
+class _Untraced:
+    """Takes in a run that leaves no trace."""
+
+    def feed(self, event: RunEvent, *, server: str = "reference", client: str = "reference") -> None:
+        pass
+
+    def add(self, result: Result, record: RecordedCase | None, *, server: str, client: str, name: str = "") -> None:
+        pass
+
+    def remove_old(self) -> None:
+        pass
+
+
 @contextmanager
 def tracing(
     path: Path,
@@ -33,8 +60,13 @@ def tracing(
     secrets: Sequence[str] = (),
     quiet: bool = False,
     stderr: bool = False,
-) -> Iterator[TraceReport]:
+) -> Iterator[TracedRun]:
     """Write a trace while the context is open, and then say where it is, also when the run is broken off."""
+    if traced is Traced.NONE:
+        yield _Untraced()
+        return
+    from tpharness.report.trace import TraceReport  # noqa: PLC0415
+
     report = TraceReport(path, traced, targets=targets, secrets=secrets)
     try:
         yield report

@@ -1,1 +1,14 @@
 """The protocol itself: versions, parsing, rules, canonical form, comparison, migration, history for a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_modules
+
+if TYPE_CHECKING:
+    from tpharness.protocol import diff
+
+__all__ = ["diff"]
+
+__getattr__ = lazy_modules(__name__, "diff")

@@ -1,21 +1,50 @@
-"""Reports: consumers of the events of a run, one format each."""
+"""Reports: consumers of the events of a run, one format each. What shows failures is imported when there is one."""
 
-from tpharness.report.console import ConsoleReport, tally_lines
-from tpharness.report.failures import failure_lines
-from tpharness.report.json import as_json, render_json
-from tpharness.report.matrix import print_matrix
-from tpharness.report.spec import Destination, parse_reports, report_words
-from tpharness.report.summary import Report
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tpharness.report.console import ConsoleReport, tally_lines
+    from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line
+    from tpharness.report.json import as_json, render_json
+    from tpharness.report.matrix import print_matrix
+    from tpharness.report.not_judged import brief_line, never_judged
+    from tpharness.report.profiles import profile_lines
+    from tpharness.report.spec import Destination, parse_reports, report_words
+    from tpharness.report.summary import Report
 
 __all__ = [
     "ConsoleReport",
     "Destination",
     "Report",
     "as_json",
+    "brief_line",
     "failure_lines",
+    "group_heading",
+    "group_line",
+    "never_judged",
+    "other_cases_line",
     "parse_reports",
     "print_matrix",
+    "profile_lines",
     "render_json",
     "report_words",
     "tally_lines",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tpharness.report.console": ("ConsoleReport", "tally_lines"),
+        "tpharness.report.failures": ("failure_lines", "group_heading", "group_line", "other_cases_line"),
+        "tpharness.report.json": ("as_json", "render_json"),
+        "tpharness.report.matrix": ("print_matrix",),
+        "tpharness.report.not_judged": ("brief_line", "never_judged"),
+        "tpharness.report.profiles": ("profile_lines",),
+        "tpharness.report.spec": ("Destination", "parse_reports", "report_words"),
+        "tpharness.report.summary": ("Report",),
+    },
+)

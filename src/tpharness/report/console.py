@@ -6,22 +6,22 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from tpharness import report as reports
+from tpharness import verdict
 from tpharness.findings import Level, load_kinds
 from tpharness.printable import counted, make_printable
-from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line
-from tpharness.report.not_judged import brief_line, never_judged
-from tpharness.report.profiles import profile_lines
 from tpharness.report.progress import RunProgress
 from tpharness.report.summary import Report
 from tpharness.report.terminal import make_console, wrap_line
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.verdict.grouping import Group, group_failures
-from tpharness.verdict.profile_tally import tally_profiles
 from tpharness.verdict.tally import tally_json
+
+if TYPE_CHECKING:
+    from tpharness.verdict.grouping import Group
 
 __all__ = ["ConsoleReport", "tally_lines"]
 
@@ -113,16 +113,16 @@ class ConsoleReport:
 
     def _print_causes(self) -> None:
         """Print what failed by its cause, once."""
-        if self._failures_told or not self._by_cause:
+        if self._failures_told or not self._by_cause or not _has_failures(self._report):
             return
         self._failures_told = True
-        groups = group_failures(self._report.results)
+        groups = verdict.group_failures(self._report.results)
         if len(groups) > 1:
-            failed = counted(sum(group.cases for group in groups), "case")
-            self._out.print(f"\n{failed} failed for {len(groups)} causes; first the one that concerns most of them")
+            cases = counted(sum(group.cases for group in groups), "case")
+            self._out.print(f"\n{cases} failed for {len(groups)} causes; first the one that concerns most of them")
         blocks = [] if self._verbosity < 0 else groups[:_MOST_BLOCKS]
         for group in blocks:
-            self._print_failure(group.smallest, group_heading(group), group)
+            self._print_failure(group.smallest, reports.group_heading(group), group)
         self._print_short(groups[len(blocks) :], after=bool(blocks))
 
     def _print_short(self, groups: Sequence[Group], *, after: bool) -> None:
@@ -130,7 +130,7 @@ class ConsoleReport:
         if groups:
             self._out.print("\nother causes:" if after else "\ncauses:")
         for group in groups[:_MOST_CAUSES]:
-            self._print_line(f"  {group_line(group)}", "red")
+            self._print_line(f"  {reports.group_line(group)}", "red")
         others = groups[_MOST_CAUSES:]
         if others:
             cases = counted(sum(group.cases for group in others), "case")
@@ -141,14 +141,16 @@ class ConsoleReport:
     def _print_failure(self, result: Result, heading: str, group: Group | None = None) -> None:
         started = self._report.started
         history = started.history if started is not None else ""
-        lines = failure_lines(result, roots=self._roots, played_on=self._played_on, history=history, again=self._again)
+        lines = reports.failure_lines(
+            result, roots=self._roots, played_on=self._played_on, history=history, again=self._again
+        )
         self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(make_printable(heading))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
             self._print_line(f"  {line}", style)
         if group is not None and len(group.results) > 1:
             verbose = {"verbose": ""} if self._again else {}  # a command of its own has no -v
-            self._print_line(f"  {other_cases_line(group, **verbose)}", "dim")
+            self._print_line(f"  {reports.other_cases_line(group, **verbose)}", "dim")
 
     def _print_dim(self, lines: Sequence[str]) -> None:
         if lines:
@@ -183,12 +185,12 @@ class ConsoleReport:
 
     def _print_first(self, report: Report) -> None:
         """Print again what to correct first, where so much stands behind it that it may have left the screen."""
-        groups = group_failures(report.results)
+        groups = verdict.group_failures(report.results) if _has_failures(report) else []
         first = next((one for one in groups[0].smallest.findings if one.remedy), None) if len(groups) > 1 else None
         if first is None:
             return
         self._out.print()
-        self._print_line(f"correct first: {group_line(groups[0]).strip()}")
+        self._print_line(f"correct first: {reports.group_line(groups[0]).strip()}")
         self._print_line(f"  {make_printable(first.remedy)}", "bold")
 
     def _print_line(self, line: str, style: str = "") -> None:
@@ -206,12 +208,12 @@ class ConsoleReport:
                 self._print_line(f"  {make_printable(name)}: {make_printable(reason)}", "yellow")
         self._print_advice(report)
         if listed and report.scenarios > 1 and not self._one_of_several:
-            found = never_judged(report.results)
+            found = reports.never_judged(report.results)
             if found:
-                self._print_dim([one.line() for one in found] if self._verbosity > 0 else [brief_line(found)])
+                self._print_dim([one.line() for one in found] if self._verbosity > 0 else [reports.brief_line(found)])
         self._print_dim(tally_lines(tally_json(report.results), reasons=listed))
         if report.scenarios > 1 and not self._one_of_several and not (report.started and report.started.history):
-            self._print_dim(profile_lines(tally_profiles(report.results)))
+            self._print_dim(reports.profile_lines(verdict.tally_profiles(report.results)))
 
     def _print_advice(self, report: Report) -> None:
         """Print each kind of finding at SHOULD with the number of its cases, unless the reference alone has played."""
@@ -227,6 +229,11 @@ class ConsoleReport:
         for code, cases in counts.most_common():
             what = f"{load_kinds()[code].title} (tpharness explain {code})"
             self._out.print(f"[yellow]SHOULD[/] {code} in {counted(cases, 'case')}: {escape(what)}")
+
+
+def _has_failures(report: Report) -> bool:
+    """Whether something failed, which has to be grouped and described."""
+    return not all(result.outcome.green for result in report.results)
 
 
 def _advice(result: Result) -> list[str]:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from tpharness.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from tpharness.run.answers import make_answer, results_of
     from tpharness.run.cluster import check_address, run_on_cluster
     from tpharness.run.dispatch import play_one
     from tpharness.run.engine import run_suite
     from tpharness.run.fault_cases import find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
     from tpharness.run.options import RunOptions
+    from tpharness.run.workers import Workers, started
     from tpharness.verdict.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
     from tpharness.verdict.result import CheckState, Outcome, Result
 
@@ -25,20 +27,25 @@ __all__ = [
     "RunOptions",
     "RunStarted",
     "ScenarioFinished",
+    "Workers",
     "check_address",
     "find_obstacle",
     "for_each_fault",
+    "make_answer",
     "plan_faults",
     "play_fault",
     "play_one",
+    "results_of",
     "run_on_cluster",
     "run_suite",
+    "started",
     "unplayed_result",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "tpharness.run.answers": ("make_answer", "results_of"),
         "tpharness.run.cluster": ("check_address", "run_on_cluster"),
         "tpharness.run.fault_cases": (
             "find_obstacle",
@@ -50,6 +57,7 @@ __getattr__, __dir__ = lazy_names(
         "tpharness.run.dispatch": ("play_one",),
         "tpharness.run.engine": ("run_suite",),
         "tpharness.run.options": ("RunOptions",),
+        "tpharness.run.workers": ("Workers", "started"),
         "tpharness.verdict.events": (
             "ResultReady",
             "RunEvent",

@@ -10,21 +10,25 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
+from tpharness import faults as wire_faults
+from tpharness import run as runner
 from tpharness.errors import ItemEndsWorkersError, ScenarioError, TargetError, TpharnessError
-from tpharness.faults import FAULTS
 from tpharness.profiles import load_profiles
 from tpharness.run import tracing
-from tpharness.run.answers import WorkerAnswer, make_answer, results_of
 from tpharness.run.case_ids import cases_of
 from tpharness.run.options import RunOptions
 from tpharness.run.play import Players
 from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
-from tpharness.run.workers import THIS_PROCESS, Deal, Workers
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import Scenario
 from tpharness.verdict.result import Outcome, Result
+
+if TYPE_CHECKING:
+    from tpharness.run.answers import WorkerAnswer
+    from tpharness.run.workers import Deal, Workers
 
 __all__ = [
     "check_places",
@@ -40,9 +44,6 @@ __all__ = [
 
 def open_session(options: RunOptions) -> Session:
     """Return the session of the targets that the options name. Entering it opens them."""
-    named = {one.partition("@fault-")[2] for one in options.ids} | set(options.faults)
-    profiles = [load_profiles()[name] for name in options.profiles]
-    faults = [f for f in FAULTS.values() if f.name in named or any(profile.has_fault(f.name) for profile in profiles)]
     return Session(
         server=options.server,
         client=options.client,
@@ -52,16 +53,26 @@ def open_session(options: RunOptions) -> Session:
         faults=options.faults,
         trace=options.trace,
         wire=options.wire,
-        alone=options.order is not None
-        or (options.server.startswith("peer:") and any(fault.kills for fault in faults)),
+        alone=options.order is not None or (options.server.startswith("peer:") and _kills(options)),
     )
 
 
-def choose_workers(selected: Sequence[SelectedScenario], options: RunOptions, session: Session) -> Workers:
-    """Return the workers that the options ask for, or this process, which plays a remote target concurrently itself."""
-    if len(selected) < 2 or (session.has_remote and not options.cluster):
-        return THIS_PROCESS
-    return Workers(jobs=options.jobs, cluster=options.cluster)
+def _kills(options: RunOptions) -> bool:
+    """Whether one of the faults that are played kills the server."""
+    named = {one.partition("@fault-")[2] for one in options.ids} | set(options.faults)
+    profiles = [load_profiles()[name] for name in options.profiles]
+    return any(
+        fault.kills and (fault.name in named or any(profile.has_fault(fault.name) for profile in profiles))
+        for fault in wire_faults.FAULTS.values()
+    )
+
+
+def choose_workers(selected: Sequence[SelectedScenario], options: RunOptions, session: Session) -> Workers | None:
+    """Return the workers that the options ask for, None for this process, which plays a remote target concurrently."""
+    alone = len(selected) < 2 or (session.has_remote and not options.cluster)
+    if alone or not (options.jobs > 1 or options.cluster):
+        return None
+    return runner.Workers(jobs=options.jobs, cluster=options.cluster)
 
 
 def play_selected(
@@ -83,7 +94,7 @@ def _play_by_workers(selected: Sequence[SelectedScenario], options: RunOptions, 
     while left:
         try:
             for answer in deal(partial(_play_in_worker, options=options), tuple(left)):
-                yield results_of(left.popleft(), answer)
+                yield runner.results_of(left.popleft(), answer)
         except ItemEndsWorkersError as error:
             yield [_unplayed(left.popleft(), error)]
         except TargetError as error:
@@ -101,7 +112,7 @@ def _play_in_worker(one: SelectedScenario, options: RunOptions) -> WorkerAnswer:
     with open_session(options) as session:
         results = session.run(play_file(one, session))
     secrets = tracing.find_secrets((options.server, options.client))
-    return make_answer(one, [replace(result, record=tracing.make_ready(result, secrets)) for result in results])
+    return runner.make_answer(one, [replace(result, record=tracing.make_ready(result, secrets)) for result in results])
 
 
 def check_places(selected: Sequence[SelectedScenario], ids: Iterable[str], players: Players) -> None:

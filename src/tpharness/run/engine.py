@@ -11,6 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from tpharness import run as runner
 from tpharness.clauses import load_clauses
 from tpharness.findings import Finding
 from tpharness.printable import without_credentials
@@ -21,7 +22,6 @@ from tpharness.run.dispatch import check_places, choose_workers, open_session, p
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
 from tpharness.run.selection import choose_scenarios, strike
-from tpharness.run.workers import started
 from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.case_run import CaseRun, run_cases
 from tpharness.verdict.events import RunEvent, RunStarted
@@ -48,7 +48,8 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
         check_places(selected, options.ids, session.players)
         open_.enter_context(session)
         workers = choose_workers(selected, options, session)
-        deal = open_.enter_context(started(workers)) if workers else None  # before whoever shows the run has a thread
+        # The workers start before whoever shows the run has a thread.
+        deal = None if workers is None else open_.enter_context(runner.started(workers))
         yield RunStarted(
             scenarios=len(selected),
             server=describe_target(session.players.server),

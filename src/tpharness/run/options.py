@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
-from tpharness.run.keyword import Keyword
-from tpharness.run.order import Order
 from tpharness.scenario.records import Compare
 from tpharness.targets.remote import Patience
 from tpharness.trace.format import Traced
 from tpharness.wires.registry import WIRES
 
 if TYPE_CHECKING:
+    from tpharness.run.keyword import Keyword
+    from tpharness.run.order import Order
     from tpharness.run.shard import Shard
 
 __all__ = ["RunOptions", "side_options"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tpharness import faults as wire_faults
 from tpharness.clauses import load_app_clauses, load_clauses
 from tpharness.errors import UsageError, did_you_mean
-from tpharness.faults.catalogue import FAULTS
 from tpharness.protocol.compare import refuse_unknown_mode
 from tpharness.protocol.versions import Version, parse_version
 from tpharness.rooms import histories_room
@@ -50,9 +50,12 @@ def parse_clauses(names: Sequence[str]) -> tuple[str, ...]:
 
 def parse_faults(names: Sequence[str]) -> tuple[str, ...]:
     """Return the named faults in the order of the catalogue, without repetitions; `all` names every one."""
+    if not names:
+        return ()
+    known = wire_faults.FAULTS
     wanted = {name for given in names for name in given.split(",")}
-    unknown = sorted(wanted - set(FAULTS) - {"all"})
+    unknown = sorted(wanted - set(known) - {"all"})
     if unknown:
-        hint = did_you_mean(unknown[0], FAULTS, "`tpharness list faults` names them")
+        hint = did_you_mean(unknown[0], known, "`tpharness list faults` names them")
         raise UsageError(f"no fault is called {unknown[0]!r}", hint=hint)
-    return tuple(name for name in FAULTS if name in wanted or "all" in wanted)
+    return tuple(name for name in known if name in wanted or "all" in wanted)

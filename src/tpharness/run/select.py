@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 from itertools import islice, takewhile
 from pathlib import Path
 
+from tpharness import faults as wire_faults
 from tpharness.clauses import load_clauses
 from tpharness.errors import UsageError, did_you_mean
-from tpharness.faults import FAULTS
 from tpharness.resources import scenarios_dir
 from tpharness.scenario_files import BUILT_IN, find_files, is_built_in
 
@@ -59,8 +59,8 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
         base, at, _ = wanted.partition("@")
         hits = _find_named(base, names)
         fault = wanted.partition("@fault-")[2]
-        if fault and fault not in FAULTS:
-            hint = did_you_mean(fault, FAULTS, "`tpharness list faults` names them")
+        if fault and fault not in wire_faults.FAULTS:
+            hint = did_you_mean(fault, wire_faults.FAULTS, "`tpharness list faults` names them")
             raise UsageError(f"{wanted!r}: no fault is called {fault!r}", hint=hint)
         if not hits:
             where, listing = _where(roots)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tpharness import faults as wire_faults
 from tpharness.errors import UsageError
-from tpharness.faults import FAULTS
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
 from tpharness.run.citing import choose_citing, cites
@@ -81,7 +81,7 @@ def strike(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterato
             yield one
         faults = _find_faults(one, options.profiles)
         if again:
-            faults = tuple(name for name in FAULTS if fault_name(one.id, name) in again)
+            faults = tuple(name for name in wire_faults.FAULTS if fault_name(one.id, name) in again)
         if faults:
             yield replace(one, faults=faults)
 
@@ -89,7 +89,7 @@ def strike(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterato
 def _find_faults(one: SelectedScenario, profiles: Sequence[str]) -> tuple[str, ...]:
     """Return the faults with which the profiles play a scenario."""
     wanted = [load_profiles()[name] for name in profiles] if one.place is None else []
-    return tuple(name for name in FAULTS if any(p.has_fault(name) and p.strikes(one.id) for p in wanted))
+    return tuple(name for name in wire_faults.FAULTS if any(p.has_fault(name) and p.strikes(one.id) for p in wanted))
 
 
 def _belongs(one: SelectedScenario, profiles: Sequence[str]) -> bool:

@@ -13,13 +13,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tpharness.errors import TargetError
-from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Finding, Kind
 from tpharness.targets import resume
 from tpharness.targets.contract import ClientTarget, ServerTarget
+
+if TYPE_CHECKING:
+    from tpharness.faults.catalogue import ResumeFrom
 
 __all__ = [
     "BROKEN",

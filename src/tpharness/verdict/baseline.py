@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from tpharness.faults import FAULTS
+from tpharness import faults as wire_faults
+from tpharness import verdict
 from tpharness.findings import Finding, Kind, Place
-from tpharness.verdict.causes import leading_cause
 from tpharness.verdict.result import Outcome, Result
 
 __all__ = ["OUTDATED", "Baseline", "BaselineEntry", "fault_name"]
@@ -75,7 +75,7 @@ class BaselineEntry:
             return False
         if self.findings and result.failing_codes != self.findings:
             return False
-        cause = leading_cause(result.findings)
+        cause = verdict.leading_cause(result.findings)
         return not self.cause or (cause is not None and cause.is_called(self.cause))
 
 
@@ -162,7 +162,9 @@ class Baseline:
 def _name_cases(seen: Iterable[str]) -> frozenset[str]:
     """Return the ids of the scenarios that were seen, as they are and with each fault, which another run may play."""
     scenarios = {case.partition("@")[0] for case in seen}
-    return frozenset(scenarios.union(fault_name(scenario, fault) for scenario in scenarios for fault in FAULTS))
+    return frozenset(
+        scenarios.union(fault_name(scenario, fault) for scenario in scenarios for fault in wire_faults.FAULTS)
+    )
 
 
 def _passed_in_sweep(case: str, results: Iterable[Result]) -> bool:
