@@ -51,6 +51,41 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: P
     assert list(find_broken_links(site)) == []
 
 
+@pytest.mark.browser
+@pytest.mark.parametrize("page", ["index.html", "rulings/R20.html"])
+def test_who_opens_it_from_the_disk_finds_by_typing(site: Path, page: str) -> None:
+    """A browser starts no worker there, and no page may load one from elsewhere."""
+    box = "document.activeElement.shadowRoot"
+    seen = look_at(
+        site / page,
+        ["click", ".md-search__button"],
+        [
+            "eval",
+            f"new Promise((done) => {{ const wait = () => {box} ? done() : requestAnimationFrame(wait); wait(); }})",
+        ],
+        ["eval", _TYPED.replace("BOX", box).replace("WORDS", "unfinished response")],
+        ["eval", _FOUND.replace("BOX", box)],
+    )
+    assert "R20" in seen.results[-1]
+    assert [address for address in seen.requests if not address.startswith("file:")] == []
+    assert seen.errors == []
+
+
+_TYPED = """(() => {
+  const input = BOX.querySelector("input");
+  input.value = "WORDS";
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+})()"""
+_FOUND = """new Promise((done) => {
+  const wait = () => {
+    const found = BOX.querySelector("[role=listbox]").textContent;
+    if (found) done(found);
+    else requestAnimationFrame(wait);
+  };
+  wait();
+})"""
+
+
 def test_every_clause_and_ruling_has_its_place(site: Path) -> None:
     """With the scenarios that exercise it, and for a ruling the picture."""
     for clause in load_clauses():

@@ -32,6 +32,8 @@ __all__ = ["build_site"]
 _SECONDS = 600
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 _MARK = ".tpharness-site"
+_WORKER = Path(__file__).parent / "search-frame.js"
+_REMOTE_WORKER = '<script src="https://unpkg.com/iframe-worker/shim" type="text/javascript">'
 _STYLE = """.scroll { overflow-x: auto; } iframe.picture { border: 1px solid #8888; height: 48rem; width: 100%; }
 table.data { border-collapse: collapse; font-size: .64rem; }
 table.data th, table.data td { border-bottom: 1px solid #8884; padding: .4em .8em; text-align: left; }
@@ -60,6 +62,7 @@ def build_site(output: Path, documents: Documents, scenarios: Sequence[Scenario]
         navigation = _write_sources(work / "docs", root, documents, scenarios)
         (work / "mkdocs.yml").write_text(json.dumps(_settings(navigation), indent=1), "utf-8")  # JSON is YAML
         _generate(work)
+        _search_from_the_disk(work / "public")
         (work / "public" / _MARK).write_text("", "utf-8")
         try:
             shutil.rmtree(output, ignore_errors=True)
@@ -124,9 +127,23 @@ def _settings(navigation: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "use_directory_urls": False,
         "theme": {"name": "material", "font": False, "palette": palette, "features": ["navigation.indexes"]},
         "extra_css": ["site.css"],
+        "plugins": ["search", "offline"],
         "markdown_extensions": ["tables", "attr_list", "md_in_html", "pymdownx.superfences"],
         "nav": list(navigation),
     }
+
+
+def _search_from_the_disk(public: Path) -> None:
+    """Have pages that are opened from the disk search by a script of ours: the generator's is loaded from elsewhere."""
+    shutil.copy(_WORKER, public / _WORKER.name)
+    replaced = 0
+    for page in public.rglob("*.html"):
+        text = page.read_text("utf-8")
+        above = "../" * (len(page.relative_to(public).parts) - 1)
+        replaced += _REMOTE_WORKER in text
+        page.write_text(text.replace(_REMOTE_WORKER, f'<script src="{above}{_WORKER.name}">'), "utf-8")
+    if not replaced:
+        raise TargetError("zensical has written no page that loads its worker: from the disk nobody could search")
 
 
 _SCHEMES = (("light", "default", "weather-sunny"), ("dark", "slate", "weather-night"))
