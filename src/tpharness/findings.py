@@ -155,11 +155,18 @@ class Kind:
         expected: Any = None,
         symptom: str = "",
         decided: tuple[str, ...] = (),
+        advice: str = "",
     ) -> Finding:
         """Make a finding of this kind; `message` defaults to the title, `decided` to the rulings of the kind."""
-        said = message or self.title
         return Finding(
-            kind=self, place=place, message=said, got=got, expected=expected, symptom=symptom, decided=decided
+            kind=self,
+            place=place,
+            message=message or self.title,
+            got=got,
+            expected=expected,
+            symptom=symptom,
+            decided=decided,
+            advice=advice,
         )
 
 

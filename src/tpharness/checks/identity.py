@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from tpharness import protocol
 from tpharness.checks.contract import ONE_SIDE, Check, Delivery, Evidence, NotApplicable, Side, Thread
@@ -86,22 +87,36 @@ def _compare(
         kind.at(
             Place(case=evidence.case, pointer=d.pointer),
             f"{d.text}{f' ({d.cites})' if d.cites else ''}",
-            **_only_one_has(d, right),
+            **_held(d, right),
             symptom=d.symptom,
             decided=_deciding(kind, d),
+            advice=_change(d, (one.name, other.name), right),
         )
         for d in differences
     ]
 
 
-def _only_one_has(difference: protocol.diff.ThreadDifference, right: str) -> dict[str, str]:
-    """Return what a turn, message or part holds that only one side has: expected if that side is right, else got."""
-    if len(difference.values) != 1:
+def _held(difference: protocol.diff.ThreadDifference, right: str) -> dict[str, Any]:
+    """Return what differs: expected is what the side has that is right, got what the other one has.
+
+    Of a turn, message or part that only one side has it is what that holds, in words.
+    """
+    if len(difference.values) == 1:
+        ((side, value),) = difference.values.items()
+        if not isinstance(value, Mapping) or not value.keys() & {"turn_type", "message_type", "part_kind"}:
+            return {}
+        return {"expected" if side == right else "got": protocol.diff.held_words(value)}
+    if right not in difference.values:
         return {}
-    ((side, value),) = difference.values.items()
-    if not isinstance(value, Mapping) or not value.keys() & {"turn_type", "message_type", "part_kind"}:
-        return {}
-    return {"expected" if side == right else "got": protocol.diff.held_words(value)}
+    return {"expected" if side == right else "got": value for side, value in difference.values.items()}
+
+
+def _change(difference: protocol.diff.ThreadDifference, names: tuple[str, str], right: str) -> str:
+    """Return the one change that corrects the side that is wrong, "" where it is not known which one is."""
+    if right not in names:
+        return ""
+    wrong = names[1] if right == names[0] else names[0]
+    return protocol.change.change_for(difference, wrong=wrong, right=right)
 
 
 def _deciding(kind: Kind, difference: protocol.diff.ThreadDifference) -> tuple[str, ...]:

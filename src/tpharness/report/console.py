@@ -186,7 +186,8 @@ class ConsoleReport:
     def _print_first(self, report: Report) -> None:
         """Print again what to correct first, where so much stands behind it that it may have left the screen."""
         groups = verdict.group_failures(report.results) if _has_failures(report) else []
-        first = next((one for one in groups[0].smallest.findings if one.remedy), None) if len(groups) > 1 else None
+        found = [one for one in groups[0].smallest.findings if one.code in groups[0].cause.codes] if groups else []
+        first = found[0] if len(groups) > 1 and found else None
         if first is None:
             return
         self._out.print()

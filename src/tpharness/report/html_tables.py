@@ -62,7 +62,8 @@ def causes_table(groups: Sequence[Group], anchor: Callable[[str], str]) -> str:
         lead = next((finding for finding in smallest.findings if finding.code in cause.codes), None)
         cites = [*cause.clauses, *(cause.rulings if lead is None else lead.rulings)]
         about = "" if cause.clauses or not smallest.clauses else "<br>the case is about "
-        remedies = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
+        known = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
+        remedies = known if lead is None else [lead.remedy]
         where = f" at {cause.where}" if cause.where else ""
         rows.append(
             (

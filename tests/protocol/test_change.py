@@ -1,0 +1,149 @@
+"""A departure names the one change that removes it: side, what, values of this case, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from tpharness.protocol.change import change_for
+from tpharness.protocol.diff import diff
+
+Thread = dict[str, Any]
+
+
+def thread() -> Thread:
+    """Return a thread in which a question was answered by a call and a text."""
+    call = {"part_kind": "tool-call", "tool_name": "book", "tool_call_id": "c1", "args": {"city": "Paris"}}
+    result = {
+        "part_kind": "tool-return",
+        "tool_name": "book",
+        "tool_call_id": "c1",
+        "content": "booked",
+        "status": "success",
+    }
+    return {
+        "version": "0.0.4",
+        "thread_id": "t",
+        "created_at": "2026-01-01T00:00:00Z",
+        "turns": [
+            {
+                "turn_type": "user",
+                "parts": [{"part_kind": "user-prompt", "content": "Book."}],
+                "submitted_at": "2026-01-01T00:00:00Z",
+            },
+            {
+                "turn_type": "agent",
+                "agent_id": "a",
+                "started_at": "2026-01-01T00:00:01Z",
+                "completion_status": "complete",
+                "completed_at": "2026-01-01T00:00:09Z",
+                "messages": [
+                    {"message_type": "response", "timestamp": "2026-01-01T00:00:02Z", "parts": [call]},
+                    {"message_type": "request", "timestamp": "2026-01-01T00:00:04Z", "parts": [result]},
+                    {
+                        "message_type": "response",
+                        "timestamp": "2026-01-01T00:00:05Z",
+                        "parts": [
+                            {"part_kind": "thinking", "content": "Fine.", "provider_name": "p"},
+                            {"part_kind": "text", "content": "Done: it is booked."},
+                        ],
+                    },
+                ],
+            },
+        ],
+    }
+
+
+def messages(one: Thread) -> list[Any]:
+    """Return the messages of the agent's turn."""
+    found: list[Any] = one["turns"][1]["messages"]
+    return found
+
+
+Change = Callable[[Thread], object]
+
+CASES: dict[str, tuple[Change, str]] = {
+    "a response lacks": (
+        lambda t: messages(t).pop(2),
+        'keep response(thinking "Fine.", text "Done: it is booked.") in the server\'s thread: it had finished',
+    ),
+    "a request lacks": (
+        lambda t: messages(t).pop(1),
+        'keep request(tool-return c1 "booked") in the server\'s thread: these are the returns of the response',
+    ),
+    "a part lacks": (
+        lambda t: messages(t)[2]["parts"].pop(0),
+        'keep thinking "Fine." in the server\'s thread: its end was seen before its response had finished',
+    ),
+    "a response too many": (
+        lambda t: messages(t).append({**messages(t)[2], "parts": [{"part_kind": "text", "content": "Half an"}]}),
+        'leave response(text "Half an") out of the server\'s thread: it had not finished streaming',
+    ),
+    "an event too many": (
+        lambda t: messages(t).append(
+            {"message_type": "system", "event_type": "data-app-x", "timestamp": "2026-01-01T00:00:06Z"}
+        ),
+        "leave system(data-app-x) out of the server's thread: no such event happened in the turn",
+    ),
+    "a time": (
+        lambda t: messages(t)[2].update(timestamp="2026-01-01T00:00:08Z"),
+        "a response's timestamp is its start: 2026-01-01T00:00:05Z, not 2026-01-01T00:00:08Z",
+    ),
+    "a time of returns": (
+        lambda t: messages(t)[1].update(timestamp="2026-01-01T00:00:03Z"),
+        (
+            "the timestamp of a request of returns is that of its last return: "
+            "2026-01-01T00:00:04Z, not 2026-01-01T00:00:03Z"
+        ),
+    ),
+    "a text": (
+        lambda t: messages(t)[2]["parts"][1].update(content="Done: it is"),
+        'the content is what the events or chunks said, whole and in their order: "Done: it is booked.", not "Done:',
+    ),
+    "arguments": (
+        lambda t: messages(t)[0]["parts"][0].update(args='{"city": "Paris"}'),
+        "arguments are the parsed JSON value, and text where they are not JSON: ",
+    ),
+    "a field lacks": (
+        lambda t: t["turns"][1].pop("completed_at"),
+        (
+            "keep `completed_at` 2026-01-01T00:00:09Z in the server's thread: "
+            "a complete turn has the time of its end, and an interrupted one has none"
+        ),
+    ),
+    "the order of parts": (
+        lambda t: messages(t)[2]["parts"].reverse(),
+        "put the parts of the server's thread in the order in which they started",
+    ),
+    "a turn lacks": (
+        lambda t: t["turns"].pop(0),
+        'keep user-prompt "Book." in the server\'s thread: what the user said',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_departure_names_its_change(name: str) -> None:
+    """The right thread is the client's; the sentence is about the server's."""
+    change, sentence = CASES[name]
+    wrong = deepcopy(thread())
+    change(wrong)
+    first, *_ = diff(wrong, thread(), names=("server", "client"))
+    assert change_for(first, wrong="server", right="client").startswith(sentence)
+
+
+def test_a_message_at_another_place_is_moved() -> None:
+    """By the places that it has and should have, whichever side comes first."""
+    wrong = thread()
+    system = {"message_type": "system", "event_type": "data-app-x", "timestamp": "2026-01-01T00:00:03Z"}
+    right = thread()
+    messages(right).insert(1, system)
+    messages(wrong).append(system)
+    found = [
+        change_for(one, wrong="server", right="client")
+        for one in (*diff(wrong, right, names=("server", "client")), *diff(right, wrong, names=("client", "server")))
+    ]
+    assert found == ["move it from place 3 to place 1 in the server's thread: messages stand in order of time"] * 2
