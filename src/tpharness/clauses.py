@@ -65,8 +65,9 @@ class AppClause:
 class WireRule:
     """One rule of another protocol: whom it binds, how strong it is, where it stands, by what it is judged.
 
-    `judged` is `wire` (the stream alone), `input` (the stream and the input that it answers) or `nowhere`, and `why`
-    then says why not. `findings` name its violations; `violated_by` are streams in which they are found.
+    `judged` is `wire` (the stream alone), `input` (the stream and the input that it answers), `posts` (what is posted
+    to a server that runs, and answered) or `nowhere`, and `why` then says why not. `findings` name its violations;
+    `violated_by` are streams in which they are found, or servers.
     """
 
     id: str

@@ -113,7 +113,8 @@ def _explained_wire_rule(name: str, _: tuple[Path, ...]) -> bool:
     if rule.judged == "nowhere":
         say(f"  not judged: {rule.why}")
     else:
-        by = "the stream alone" if rule.judged == "wire" else "the stream and the input that it answers"
+        told = {"wire": "the stream alone", "input": "the stream and the input that it answers"}
+        by = told.get(rule.judged, "what tpharness run --server ag-ui+URL posts and is answered")
         say(f"  judged by {by}; found as {', '.join(rule.findings)}")
     return True
 

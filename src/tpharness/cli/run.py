@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
+_POSTS = "of --server ag-ui+…"
 _SIDE = "may be given again: every server then plays every client. `tpharness list targets` lists the targets."
 
 
@@ -125,10 +126,27 @@ def run(
         Option(help="Folders or files with your own scenarios, in place of the built-in ones; `built-in` means those."),
     ] = None,
     no_config: Annotated[bool, Option("--no-config", help="Leave the table [run] of tpharness.toml alone.")] = False,
+    prompt: Annotated[
+        list[str] | None,
+        Option(help=f"What the user says {_POSTS}; may be given again, each is a chat [default: Hello]."),
+    ] = None,
+    header: Annotated[list[str] | None, Option(help=f"A header {_POSTS}, 'Name: value'; may be given again.")] = None,
+    forwarded_props: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: forwardedProps {_POSTS}.")] = None,
+    state: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the state {_POSTS}.")] = None,
+    tools: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the page's tools {_POSTS}.")] = None,
+    context: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the context {_POSTS}.")] = None,
+    patience: Annotated[
+        float | None, Option(metavar="SECONDS", min=0, help=f"How long an answer {_POSTS} may be silent [default: 10].")
+    ] = None,
+    own_host: Annotated[
+        str | None, Option("--i-own-this-host", metavar="HOST", help=f"Allow a server {_POSTS} on this host.")
+    ] = None,
 ) -> None:
     """Play scenarios on a server and a client.
 
     Both have to end up with the same canonical thread. The table [run] of tpharness.toml may say what is not said here.
+    A server ag-ui+http://HOST:PORT/PATH has nothing but its AG-UI endpoint: it gets posts, and its streams are judged
+    (tpharness docs AG_UI).
     """
     told = Configured() if no_config else read_configured()
     server, client = server or [*told.server], client or [*told.client]
@@ -138,6 +156,29 @@ def run(
     if told.said and not quiet:
         say(told.said, err=True)
     wants_console, destinations = parse_reports(report or [])
+    posted = (prompt, header, forwarded_props, state, tools, context, patience, own_host)
+    if any(posted) or any(one.startswith("ag-ui+") for one in server):
+        from tpharness.cli.ag_ui_server import Posted, run_ag_ui_server  # noqa: PLC0415  # no other run needs it
+
+        said = Posted(
+            servers=server,
+            ids=ids or (),
+            prompts=prompt or (),
+            headers=header or (),
+            forwarded_props=forwarded_props,
+            state=state,
+            tools=tools,
+            context=context,
+            patience=patience,
+            owned=own_host,
+            baseline=baseline,
+            write_baseline=write_baseline,
+            maxfail=1 if first else maxfail,
+            trace=trace,
+            trace_to=trace_to,
+            verbosity=int(verbose) - int(quiet),
+        )
+        run_ag_ui_server(said, console=wants_console, destinations=destinations)
     shared = RunOptions(
         ids=tuple(ids or ()),
         roots=() if all(built_in) else tuple(scenarios),

@@ -24,6 +24,7 @@ TARGETS = {
     "http://[TOKEN@]HOST:PORT[/base]": "a server or a client over HTTP that has the paths of control.openapi.yaml",
     "stdio:COMMAND": "a program that answers on standard output, one JSON object a line; no shell is involved",
     "peer:NAME[@RELEASE]": "a target that is started for the run: serve, a framework, or one of tpharness.toml",
+    "ag-ui+http://[TOKEN@]HOST:PORT/PATH": "a server that has nothing but AG-UI: `tpharness run` alone (docs/AG_UI.md)",
     "python:MODULE:OBJECT": "a Python object with the methods of tpharness.targets.contract, or what returns one",
 }
 """What `--server` and `--client` take, and what it means."""
@@ -66,6 +67,9 @@ def _resolve(spec: str, needs: tuple[str, ...], role: str, patience: Patience | 
         raise UsageError(f"{spec!r} cannot be a {role}", hint=f"targets are {', '.join(TARGETS)}")
     if kind == "python" and rest:
         return _python(spec, rest, needs, role)
+    if kind in ("ag-ui+http", "ag-ui+https"):
+        hint = "tpharness run --server ag-ui+http://HOST:PORT/PATH alone posts to it, and judges its streams"
+        raise UsageError(f"{spec!r} has nothing but its AG-UI endpoint, and cannot play scenarios", hint=hint)
     if len(spec.split()) > 1:  # nothing but a command has blanks in it
         raise UsageError(f"there is no target {spec!r}", hint=f"write {shlex.quote(f'stdio:{spec}')} for a program")
     if re.fullmatch(r"[\w.-]+:\d{1,5}(/.*)?", spec):

@@ -132,5 +132,5 @@ def test_the_page_counts_the_rules_by_what_judges_them() -> None:
     free = [rule for rule in rest if rule.level in ("MAY", "none")]
     clients = [rule for rule in rest if rule.binds == "consumer" and rule not in free]
     table = PAGE.split("<!-- counts -->")[1].partition("<!-- /counts -->")[0]
-    numbers = [judged["wire"], judged["input"], len(rest), len(clients), len(free)]
+    numbers = [judged["wire"], judged["input"], judged["posts"], len(rest), len(clients), len(free)]
     assert [int(number) for number in re.findall(r"\b\d+\b", table)] == [*numbers, len(rest) - len(clients) - len(free)]
