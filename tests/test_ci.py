@@ -119,6 +119,22 @@ def test_the_action_judges_an_application(given: Any) -> None:
     assert words == ["app", "--baseline=known.yaml", "--report=console", "--report=github:-", "--", "chat", "basic"]
 
 
+def test_the_action_leaves_what_an_artifact_and_a_comment_need(given: Any, tmp_path: Path) -> None:
+    """Reports, page and trace, and the difference to the report of the base branch where it was fetched."""
+    report = tmp_path / "tpharness-report"
+    words = given(TP_APP="chat", TP_ARTIFACT="judged", RUNNER_TEMP=str(tmp_path))
+    assert words[3:-2] == [
+        f"--report=markdown:{report}/report.md",
+        f"--report=json:{report}/report.json",
+        f"--report=html:{report}/report.html",
+        "--trace=failed",
+        f"--trace-to={report}/trace.zip",
+    ]
+    (tmp_path / "tpharness-base").mkdir()
+    (tmp_path / "tpharness-base" / "report.json").write_text("{}", "utf-8")
+    assert f"--compare-to={tmp_path}/tpharness-base/report.json" in given(TP_APP="chat", RUNNER_TEMP=str(tmp_path))
+
+
 @pytest.mark.parametrize(
     "hostile", ["$(touch owned)", "`touch owned`", "x; touch owned", "--write-baseline=owned", "*"]
 )
@@ -133,7 +149,7 @@ def test_no_input_is_obeyed(hostile: str, given: Any, tmp_path: Path) -> None:
 
 def test_the_inputs_of_the_action_are_those_of_its_script() -> None:
     """Each is used, and nothing is put into the text of a command."""
-    play = ACTION["runs"]["steps"][-1]
+    (play,) = [step for step in ACTION["runs"]["steps"] if step.get("name") == "Play"]
     script = (TOP / "scripts" / "action").read_text("utf-8")
     assert set(re.findall(r"TP_[A-Z]+", script)) == {name for name in play["env"] if name.startswith("TP_")}
     text = yaml.safe_dump(ACTION["runs"])

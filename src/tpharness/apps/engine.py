@@ -29,12 +29,12 @@ from tpharness.apps.judge import judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
 from tpharness.apps.play import NotPlayedError, Player
-from tpharness.apps.process import AppProcess, until_it_listens
+from tpharness.apps.process import EXITED, AppProcess, until_it_listens
 from tpharness.apps.provider.server import Provider
 from tpharness.apps.thread.judge import judge_thread
 from tpharness.apps.tracing import AppRecord
 from tpharness.errors import UsageError, did_you_mean
-from tpharness.findings import Kind, Place, shorten
+from tpharness.findings import Place, shorten
 from tpharness.run.baselines import load_baseline
 from tpharness.targets.server_process import free_port
 from tpharness.trace.tape import Tape, recording
@@ -51,7 +51,6 @@ from tpharness.verdict.result import THREAD_SUFFIX
 
 __all__ = ["KINDS", "AppOptions", "play_app", "run_app"]
 
-EXITED = Kind("app-exited")
 KINDS = (EXITED,)
 _AFTER_EXIT = f"correct {EXITED.code} first: it may come from nothing else than that the process had ended"
 _OUTPUT_SHOWN = 200
@@ -333,8 +332,7 @@ def _not_applicable(case: AppCase, reason: str, seconds: float = 0.0) -> Result:
 
 
 def _exited(result: Result, process: AppProcess) -> Result:
-    got = f"status {process.last_status}; the end of its output: {process.last_words}"
-    finding = EXITED.at(Place(case=result.id), got=got)
+    finding = EXITED.at(Place(case=result.id), got=process.last_end)
     others = (replace(other, advice=_AFTER_EXIT) for other in result.findings)
     return replace(result, outcome=Outcome.FAILED, findings=(finding, *others))
 

@@ -1,7 +1,7 @@
 """`tpharness app init`: ask an application once, and write down what was seen of it.
 
-In: its address. Out: the profile that it understands, the model API, the tools, what it does when its client leaves,
-and a table for `tpharness.toml`. No tool is called.
+In: its address, and the command that starts it if it does not run already. Out: the profile that it understands, the
+model API, the tools, what it does when its client leaves, and a table for `tpharness.toml`. No tool is called.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -23,25 +25,29 @@ from tpharness.apps.contact import Contact, first_contact
 from tpharness.apps.evidence import AppEvidence
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import Player
-from tpharness.apps.process import until_it_listens
+from tpharness.apps.process import EXITED, AppProcess, until_it_listens
 from tpharness.apps.provider.server import Provider
 from tpharness.apps.trouble import find_trouble, turn_trouble
 from tpharness.errors import TargetError, UsageError
 from tpharness.output import write_atomically
 from tpharness.project_file import read_project_file
+from tpharness.targets.server_process import free_port
 
 __all__ = ["Described", "describe_application", "require_new_table", "write_table"]
 
+_EXAMPLE = 'command = ["npm", "start"]'
+_EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
 _ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """An application as it was seen: the name and text of its table, and lines for people."""
+    """An application as it was seen: the name and text of its table, lines for people, the tools that it offers."""
 
     name: str
     table: str
     lines: Sequence[str]
+    tools: Sequence[str] = ()
 
 
 def describe_application(
@@ -72,28 +78,51 @@ def write_table(file: Path, found: Described) -> None:
 
 
 async def _describe(config: AppConfig, on_ready: Callable[[dict[str, str]], None] | None) -> Described:
-    async with (
-        Provider(port=config.provider_port) as provider,
-        aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, force_close=True),
-            timeout=aiohttp.ClientTimeout(total=None),
-            cookie_jar=aiohttp.DummyCookieJar(),
-        ) as session,
-    ):
+    given = config
+    if "{port}" in config.url:
+        config = config.on_port(free_port())
+    async with AsyncExitStack() as stack:
+        provider = await stack.enter_async_context(Provider(port=config.provider_port))
+        session = await stack.enter_async_context(
+            aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, force_close=True),
+                timeout=aiohttp.ClientTimeout(total=None),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        )
         if on_ready is not None:
             on_ready(provider.environment())
-        await until_it_listens(config)
-        refused: list[str] = []
-        for name in _ORDER if config.history == "client" else (config.history,):
-            tried = replace(config, history=name)
-            player = Player(tried, provider, session, find_profile(name))
-            contact = await first_contact(player, new_mark())
-            if contact.trouble is not None:
-                refused.append(f"{name}: {contact.trouble.line()}; {contact.trouble.remedy}")
-                continue
-            knows = await _remembers(player)
-            stops = await _stops(player)
-            return _described(tried, contact, refused, knows=knows, stops=stops)
+        if not config.command:
+            await until_it_listens(config)
+            return await _ask(given, config, provider, session)
+        process = await stack.enter_async_context(AppProcess(config, provider.environment()))
+        try:
+            return await _ask(given, config, provider, session)
+        except TargetError as error:
+            if not await process.has_exited(_EXIT_SECONDS):
+                raise
+            hint = EXITED.remedy
+            raise TargetError(f"{EXITED.title}: {process.last_end}", hint=hint) from error
+
+
+async def _ask(given: AppConfig, config: AppConfig, provider: Provider, session: aiohttp.ClientSession) -> Described:
+    """Ask with one profile after the other; `config` is what was `given`, on its port."""
+    refused: list[str] = []
+    for name in _ORDER if config.history == "client" else (config.history,):
+        player = Player(replace(config, history=name), provider, session, find_profile(name))
+        contact = await first_contact(player, new_mark())
+        if contact.trouble is not None:
+            refused.append(f"{name}: {contact.trouble.line()}; {contact.trouble.remedy}")
+            continue
+        missing = [tool for tool in config.allow if tool not in contact.tools]
+        if missing:
+            offered = ", ".join(sorted(contact.tools)) or "no tool"
+            raise UsageError(
+                f"the application does not offer its model the tool {missing[0]!r}", hint=f"it offers {offered}"
+            )
+        knows = await _remembers(player)
+        stops = await _stops(player)
+        return _described(replace(given, history=name), contact, refused, knows=knows, stops=stops)
     raise TargetError(f"{config.url}: no request profile reached the model", hint="\n  ".join(refused))
 
 
@@ -138,22 +167,48 @@ def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows
     name = _table_name(config)
     on_disconnect = "stop" if stops else "continue"
     tools = sorted(contact.tools)
+    allowed = f"allowed: {', '.join(config.allow)}" if config.allow else "none is allowed in the table"
     lines = [
         f"model API       {contact.api}",
         f"history         {config.history}" + ("" if knows else " (the second turn did not know the first)"),
         f"on_disconnect   {on_disconnect}: it {'stopped' if stops else 'went on'} when its client left",
-        f"tools           {', '.join(tools) or 'none'}; none was called, and none is allowed in the table",
+        f"tools           {', '.join(tools) or 'none'}; none was called, and {allowed}",
         *(f"refused         {line}" for line in refused),
     ]
+    started = f"command = {json.dumps(list(config.command), ensure_ascii=False)}"
+    known = f"tpharness-known-{re.sub(r'[^A-Za-z0-9-]', '-', name)}.yaml"
     table = [
         f"[apps.{_key(name)}]",
-        '# command = ["npm", "start"]                # uncomment to let tpharness start it',
+        started
+        if config.command
+        else '# command = ["npm", "start"]                # uncomment to let tpharness start it',
         f"url = {json.dumps(config.url)}",
+        *([f"provider_port = {config.provider_port}"] if config.provider_port and not config.command else []),
         f"history = {json.dumps(config.history)}                     # one of: client, {', '.join(PROFILES)}",
         f"on_disconnect = {json.dumps(on_disconnect)}                # what was seen; is it what you mean?",
         '# stop = "POST /api/chat/{id}/stop"         # the stop button, if there is an address for it',
         '# thread = "GET /api/chat/{id}"            # the view after a reload',
-        f"tools = {{allow = []}}                      # it offers: {', '.join(tools) or 'none'}",
+        f"tools = {{{_tools_text(config)}}}                      # it offers: {', '.join(tools) or 'none'}",
         '# effects = "wc -l < effects.txt"          # prints how often a tool has run; or "ledger"',
+        f'# baseline = "{known}"     # what is known to fail, as --write-baseline {known} writes it',
     ]
-    return Described(name=name, table="\n".join(table) + "\n", lines=lines)
+    return Described(name=name, table="\n".join(table) + "\n", lines=lines, tools=tuple(tools))
+
+
+def _tools_text(config: AppConfig) -> str:
+    """Return what the table says of tools: which are allowed, and the arguments that were given for them."""
+    allow = f"allow = {json.dumps(list(config.allow), ensure_ascii=False)}"
+    args = {name: [dict(one) for one in some] for name, some in config.args.items()}
+    given = {name: some[0] if len(some) == 1 else some for name, some in args.items()}
+    return f"{allow}, args = {_toml(given)}" if given else allow
+
+
+def _toml(value: Any) -> str:
+    """Return a JSON value as an inline value of TOML. UsageError for null, which TOML does not have."""
+    if value is None:
+        raise UsageError("tpharness.toml cannot say null in the arguments of a tool", hint="leave the argument out")
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

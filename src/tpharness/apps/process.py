@@ -17,10 +17,13 @@ from typing import Self
 
 from tpharness.apps.config import AppConfig
 from tpharness.errors import TargetError, UsageError
+from tpharness.findings import Kind
 from tpharness.targets.children import CHILDREN, kill_unless_ended
 from tpharness.trace.tape import note_stderr
 
-__all__ = ["AppProcess", "listens", "until_it_listens"]
+__all__ = ["EXITED", "AppProcess", "listens", "until_it_listens"]
+
+EXITED = Kind("app-exited")
 
 _PAUSE = 0.02
 _STOP_SECONDS = 4.0
@@ -91,6 +94,11 @@ class AppProcess:
     def last_status(self) -> int | None:
         """The exit status of the process that ended last."""
         return self.exited if self.exited is not None else self._last_status
+
+    @property
+    def last_end(self) -> str:
+        """How the process ended that ended last, and what it said then."""
+        return f"status {self.last_status}; the end of its output: {self.last_words}"
 
     @property
     def last_words(self) -> str:

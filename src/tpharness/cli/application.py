@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from rich.console import Console
 from rich.markup import escape
 
 from tpharness.apps.cases.case import Tool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.config import CONFIG_FILE, LAST_PORT, AppConfig, arguments_of, config_of_url, load_config
-from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.cli.options import Argument, Exit, Option, given_options
 from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
-from tpharness.model_apis.registry import APIS
 from tpharness.printable import make_printable, say, without_credentials
 from tpharness.report import ConsoleReport, Report, parse_reports, report_words
 from tpharness.report.terminal import make_console
+from tpharness.targets.children import split_command
 from tpharness.trace.format import Traced
 from tpharness.trace.secrets import secrets_of
 from tpharness.verdict.baseline_write import check_new_baseline
@@ -33,12 +30,6 @@ from tpharness.verdict.baseline_write import check_new_baseline
 __all__ = ["application"]
 
 _DEFAULT_PORT = 9100
-_SHOWN = (
-    *(name for api in APIS.values() for name in api.shown),
-    URL_VARIABLE,
-    MCP_VARIABLE,
-    COMMAND_VARIABLE,
-)
 
 
 def application(
@@ -92,6 +83,12 @@ def application(
     lenient: Annotated[
         bool, Option("--lenient", help="Answer also what the real model API would refuse; findings stay.")
     ] = False,
+    command: Annotated[
+        str | None, Option(metavar="COMMAND", help="Start the application by it; it listens on the port in PORT.")
+    ] = None,
+    ci: Annotated[
+        Literal["github", "gitlab"] | None, Option(help="With init: write what CI needs to judge it, too.")
+    ] = None,
     own_host: Annotated[
         str | None, Option("--i-own-this-host", metavar="HOST", help="Allow an application on this host.")
     ] = None,
@@ -120,7 +117,8 @@ def application(
     tpharness app NAME [CASE]...  plays an application of tpharness.toml
     tpharness app URL             plays one that runs already, without a file
     tpharness app init URL        asks it once, calls no tool, and appends its
-                                  table to tpharness.toml
+                                  table to tpharness.toml; --command starts it
+    tpharness app init NAME --ci github  writes its workflow, also gitlab
     tpharness app --list          names the cases
     """  # noqa: D301  # click keeps the lines behind a backspace as they are
     if list_:
@@ -144,18 +142,24 @@ def application(
             "on_disconnect": on_disconnect,
             "provider_port": provider_port,
             "concurrency": concurrency,
+            "command": tuple(split_command(command)) if command is not None else None,
         }.items()
         if value is not None
     }
+    from tpharness.cli.app_init import init_application, tell_environment  # noqa: PLC0415
+
+    default_port = 0 if command else _DEFAULT_PORT
     if name == "init":
-        _init(ids or [], config, given, own_host)
+        init_application(ids or [], config, {"provider_port": default_port, **given}, own_host, ci)
         return
+    if ci is not None:
+        raise UsageError("--ci goes with init", hint=f"tpharness app init {name or 'URL'} --ci {ci}")
     chosen = _chosen(name, config, given)
     wants_console, destinations = parse_reports(report or [])
     known = baseline or chosen.baseline_path
     if write_baseline is not None:
         check_new_baseline(write_baseline, known)
-    pipe = any(destination.path == "-" for destination in destinations)
+    pipe = not wants_console or any(destination.path == "-" for destination in destinations)
     out = make_console(soft_wrap=True, stderr=pipe)
     options = AppOptions(
         config=chosen,
@@ -166,9 +170,7 @@ def application(
         scenarios=tuple(scenarios or ()),
         strict=not lenient,
         record=trace is not Traced.NONE,
-        on_ready=None
-        if chosen.command or not wants_console
-        else lambda variables: _tell_environment(out, chosen, variables),
+        on_ready=None if chosen.command else lambda variables: tell_environment(out, chosen, variables),
     )
     console = ConsoleReport(stderr=pipe, again=_alone(chosen)) if wants_console else None
     model = Report(
@@ -194,7 +196,7 @@ def application(
 
 def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppConfig:
     if name is not None and name.startswith(("http://", "https://")):
-        known = config_of_url(name, **{"provider_port": _DEFAULT_PORT, **given})
+        known = config_of_url(name, **{"provider_port": 0 if given.get("command") else _DEFAULT_PORT, **given})
     else:
         known = replace(load_config(name, path), **given)
         if not known.command and not known.provider_port:
@@ -229,34 +231,3 @@ def _tool_args(texts: list[str]) -> dict[str, tuple[Mapping[str, Any], ...]]:
             raise UsageError(f"--tool-args takes NAME=JSON, not {text!r}", hint="""book_hotel='{"city": "Paris"}'""")
         found[name] = arguments_of(args, f"--tool-args {name}")
     return found
-
-
-def _tell_environment(out: Console, config: AppConfig, variables: dict[str, str]) -> None:
-    url = escape(make_printable(without_credentials(config.url)))
-    out.print(f"The model's API is ready. {url} has to run with this environment:\n")
-    for key in _SHOWN:
-        if key in variables:
-            out.print(f"    export {key}={escape(shlex.quote(variables[key]))}")
-    out.print("\nWaiting for it, and for its first request …")
-    sys.stdout.flush()
-
-
-def _init(words: list[str], path: Path | None, given: dict[str, Any], own_host: str | None) -> None:
-    """Ask the application once, and write its table."""
-    if len(words) != 1 or not words[0].startswith(("http://", "https://")):
-        raise UsageError(
-            "init takes the address that the chat posts to", hint="tpharness app init http://127.0.0.1:3000/api/chat"
-        )
-    from tpharness.apps.init import describe_application, require_new_table, write_table  # noqa: PLC0415
-
-    out = make_console(soft_wrap=True)
-    config = config_of_url(words[0], **{"provider_port": _DEFAULT_PORT, **given})
-    file = path or Path(CONFIG_FILE)
-    require_new_table(file, config)
-    found = describe_application(
-        config, owned=own_host, on_ready=lambda variables: _tell_environment(out, config, variables)
-    )
-    write_table(file, found)
-    for line in found.lines:
-        out.print(f"  {escape(make_printable(line))}")
-    out.print(f"\nwritten to {file}; now: tpharness app {escape(make_printable(found.name))}")
