@@ -20,6 +20,7 @@ SHARED = {
     "bodies",
     "core_figures",
     "figures",
+    "long_streams",
     "performance_page",
     "stored_conversations",
     "suite_figures",

@@ -20,6 +20,7 @@ from xml.etree import ElementTree as ET
 
 import jsonschema_rs
 import pytest
+from tests.targets.servers import ContractServer, RawServer, in_thread
 
 from tpharness.cli.stop_signals import StopSignals
 from tpharness.explore.mutation import Row, load_changes
@@ -276,6 +277,24 @@ def test_the_children_of_a_target_end_with_the_run(folder: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert ended(process)[0] == 128 + signal.SIGTERM
     wait_until_gone(left)
+
+
+def test_the_first_ctrl_c_ends_judging_with_a_report(call: Any, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a target over HTTP, where asyncio would only cancel a task that judging never lets run."""
+    played = []
+
+    def judge_for_ever() -> None:
+        signal.raise_signal(signal.SIGINT)
+        played.append("went on")
+
+    monkeypatch.setattr("tpharness.run.judge.heed_judging_time", judge_for_ever)
+    with in_thread(RawServer(ContractServer())) as server:
+        arguments = ("--scenarios", "own", "--server", server.url, "--report", "console", "--report", "json:run.json")
+        called = call("run", *arguments)
+    assert (called.code, called.err.splitlines()) == (130, ["tpharness: interrupted by SIGINT"])
+    assert called.out.splitlines()[-1] == "INCOMPLETE 0 of 3 scenarios, 0 cases (nothing played), interrupted by SIGINT"
+    assert json.loads((here / "run.json").read_text("utf-8"))["incomplete"]["signal"] == "SIGINT"
+    assert played == []
 
 
 def pids(file: Path) -> list[int]:

@@ -7,6 +7,8 @@ Whatever the input and the environment, an error is one line and never a traceba
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -63,6 +65,7 @@ def _call() -> None:
 def _exit_interrupted() -> NoReturn:
     """Say which signal has ended the command, if there is still somebody to tell, and exit."""
     number = STOP.note()
+    atexit.register(gc.freeze)  # Python looks through all that is left before it exits: of a long stream for seconds
     try:
         sys.stdout.flush()
     except OSError:

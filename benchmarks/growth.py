@@ -1,0 +1,111 @@
+"""How long a stream is judged, by how many of one kind of event it has: 10, 100, … of each, playing and each check.
+
+Ten times as many may take 1.2 × ten times as long, or 1.2 × as much longer as a bare comparison of the same threads
+with copies takes: what does not fit into the processor's cache any more is slower for everybody. What would take longer
+than a case may be judged is bounded: it ends with the finding `judging-too-long`. Of each property the worst step is
+shown; steps that take a moment are not judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import copy
+import gc
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+from benchmarks.long_streams import KINDS, LongWinded
+from benchmarks.table import Row, at_most, report, shown
+
+from tpharness.checks import CHECKS, Evidence
+from tpharness.judging_time import JudgedTooLongError, allow_judging, judging
+from tpharness.resources import scenarios_dir
+from tpharness.run.judge import judge
+from tpharness.run.plan import Case, base_case
+from tpharness.run.play import Players, play
+from tpharness.scenario import load_scenario
+from tpharness.targets import Reference
+from tpharness.targets.remote import Patience
+
+MOST = 1.2
+FLOOR = "a comparison with a copy"
+ENOUGH = 1.0
+LEAST = 0.05
+"""Seconds: what takes less says more of the machine than of its growth."""
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return the least processor time of some calls, fewer the longer they take, with the garbage collector at rest."""
+    took: list[float] = []
+    while len(took) < 5 and sum(took) < ENOUGH:
+        gc.collect()
+        gc.disable()
+        begun = time.process_time()
+        work()
+        took.append(time.process_time() - begun)
+        gc.enable()
+    return min(took)
+
+
+def measure(case: Case, middle: bytes) -> dict[str, float]:
+    """Play and judge a stream; return the seconds of each property. It raises JudgedTooLongError as a run would."""
+    evidence: list[Evidence] = []
+    players = Players(server=LongWinded(middle), client=Reference())
+    took: dict[str, float] = {}
+    with allow_judging(Patience().total):
+        took["playing"] = seconds_of(lambda: evidence.__setitem__(slice(None), asyncio.run(play(case, players))))
+        for check in CHECKS:
+            with judging():
+                took[check.name] = seconds_of(lambda one=check: judge(case.id, evidence, checks=(one,)))  # type: ignore[misc]
+    took["all"] = sum(took.values())
+    threads = [side.thread for piece in evidence for side in piece.sides()]
+    copies = copy.deepcopy(threads)
+    took[FLOOR] = seconds_of(lambda: threads == copies)
+    return took
+
+
+def growth(name: str, few: dict[str, float], more: dict[str, float], times: float) -> float:
+    """Return by how much a property grows beyond its input, which has so many times as many events."""
+    return more[name] / few[name] / max(times, more[FLOOR] / few[FLOOR])
+
+
+def rows_of(kind: str, case: Case, sizes: list[int]) -> list[Row]:
+    """Return the rows of a kind: how long all of it took at each size, and the worst growth of each property."""
+    by_size: dict[int, dict[str, float]] = {}
+    rows = []
+    for size in sizes:
+        try:
+            by_size[size] = measure(case, KINDS[kind](size))
+        except JudgedTooLongError as error:
+            rows.append(shown(f"{kind}: {size:,} are bounded by judging-too-long", error.seconds, "s"))
+            break
+        rows.append(shown(f"{kind}: {size:,}", by_size[size]["all"], "s"))
+    for name in ("playing", *(check.name for check in CHECKS), "all"):
+        steps = [
+            (growth(name, by_size[few], by_size[more], more / few), few, more)
+            for few, more in pairwise(by_size)
+            if by_size[more][name] >= LEAST
+        ]
+        if steps:
+            worst, few, more = max(steps)
+            rows.append(at_most(f"{kind}: {name}, {more:,} / {few:,} by their number", worst, MOST))
+    return rows
+
+
+def main() -> int:
+    """Measure, print; return the exit code."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--kind", action="append", choices=sorted(KINDS), help="only this kind; may be given again")
+    options.add_argument("--most", type=int, default=100_000, metavar="N", help="the most of a kind (100,000)")
+    args = options.parse_args()
+    sizes = [size for power in range(1, 7) if (size := 10**power) <= args.most]
+    path = scenarios_dir() / "tools" / "metadata.yaml"
+    case = base_case(load_scenario(path, root=scenarios_dir()), Reference().capabilities.versions)
+    measure(case, KINDS["calls"](1))  # what is loaded once
+    return max([report(rows_of(kind, case, sizes)) for kind in args.kind or KINDS])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
