@@ -8,12 +8,13 @@ import pytest
 
 from tpharness.finding_log import MOST_OF_A_KIND
 from tpharness.protocol.parse import MAX_DEPTH, MAX_SIZE
+from tpharness.reference_app import Settings
 from tpharness.run import cluster, trail
 from tpharness.targets import capture
 from tpharness.targets.remote import Patience, StreamLimits
 
 MIB = 1 << 20
-LIMITS, PATIENCE = StreamLimits(), Patience()
+LIMITS, PATIENCE, SERVED = StreamLimits(), Patience(), Settings()
 ROWS = [
     ("findings of one kind in one document or stream", MOST_OF_A_KIND, ", then their number"),
     ("misfits with the schema of one document", MOST_OF_A_KIND, ", then that there are more"),
@@ -33,6 +34,10 @@ ROWS = [
     ("one answer altogether", PATIENCE.total, " s"),
     ("judging one case, in processor time", PATIENCE.total, " s"),
     ("a stream that is recorded and says nothing new", capture._SILENCE, " s"),
+    ("path and headers of a request", SERVED.max_head // 1024, " KiB"),
+    ("their time", SERVED.head_seconds, " s"),
+    ("a body that stops", SERVED.body_seconds, " s"),
+    ("open connections", SERVED.max_connections, ""),
     ("a scheduler of `--cluster`", cluster.PATIENCE, " s"),
 ]
 
@@ -48,7 +53,7 @@ def table() -> dict[str, str]:
 @pytest.mark.parametrize(("name", "number", "unit"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_limit_is_what_the_page_says(name: str, number: float, unit: str) -> None:
     """Whoever changes one changes the other, and its reason."""
-    assert table()[name] == f"{number:g}{unit}"
+    assert table()[name] == f"{number:,g}{unit}"
 
 
 def test_the_page_has_no_other_limit() -> None:

@@ -14,8 +14,9 @@ import aiohttp
 import uvicorn
 
 from tpharness.reference_app import ReferenceApp, Settings
+from tpharness.reference_app.connection import protocol_for
 
-__all__ = ["AGENTS", "AT", "HELLO", "TOOL_CALL", "Peer", "Serve", "run_body", "serving", "user_turn"]
+__all__ = ["AGENTS", "AT", "HELLO", "TOOL_CALL", "Peer", "Serve", "run_body", "say", "serving", "user_turn"]
 
 AT = "2025-01-20T10:00:0{}Z"
 AGENTS = {"a": {"agent_id": "a", "agent_name": "A", "created_at": "2025-01-20T09:00:00Z"}}
@@ -118,6 +119,20 @@ class Peer:
 Serve = Callable[..., AbstractAsyncContextManager[Peer]]
 
 
+async def say(peer: Peer, data: bytes) -> bytes:
+    """Send bytes on a connection of its own; return what comes until the server closes it."""
+    port = int(peer.url.rpartition(":")[2])
+    async with asyncio.timeout(5):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            writer.write(data)
+            return await reader.read()
+        except ConnectionError:  # the server has closed it before it had read all
+            return b""
+        finally:
+            writer.close()
+
+
 class _Quiet(uvicorn.Server):
     """uvicorn that leaves signals alone, and goes as soon as it may: it asks itself ten times a second."""
 
@@ -151,8 +166,10 @@ class _Quiet(uvicorn.Server):
 @contextlib.asynccontextmanager
 async def serving(settings: Settings | None = None) -> AsyncIterator[Peer]:
     """Serve on a free port in this process; give somebody who calls it."""
-    app = ReferenceApp(settings or Settings())
-    config = uvicorn.Config(app, log_level="warning", lifespan="off", ws="none")
+    settings = settings or Settings()
+    app = ReferenceApp(settings)
+    protocol: Any = protocol_for(settings)
+    config = uvicorn.Config(app, http=protocol, log_level="warning", lifespan="off", ws="none")
     server = _Quiet(config)
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # asyncio sends at once where TCP is named
         listening.bind(("127.0.0.1", 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.reference_app.peer import Serve
+from tests.reference_app.peer import Serve, say
 from tests.reference_app.test_receive import case
 
 from tpharness.reference_app import Settings
@@ -25,9 +25,13 @@ KEY = {"authorization": "Bearer s3cret"}
         (OPEN, {"host": "rebound.example:8765"}, 403),
         (OPEN, {"host": "127.0.0.1.rebound.example"}, 403),
         (OPEN, {"host": "localhost.rebound.example"}, 403),
-        (OPEN, {"host": "[::1"}, 403),
-        (OPEN, {"host": "user@127.0.0.1"}, 200),
-        (OPEN, {"host": "127.0.0.1@rebound.example"}, 403),
+        (OPEN, {"host": "[::1"}, 400),
+        (OPEN, {"host": "user@127.0.0.1"}, 400),
+        (OPEN, {"host": "rebound.example@127.0.0.1"}, 400),
+        (OPEN, {"host": "127.0.0.1@rebound.example"}, 400),
+        (OPEN, {"host": "127.0.0.1/rebound.example"}, 400),
+        (OPEN, {"host": "127.0.0.1, rebound.example"}, 400),
+        (LOCKED, {"host": "user@box.example", **KEY}, 400),
         (NAMED, {"host": "box.example:8765"}, 200),
         (NAMED, {"host": "other.example"}, 403),
         (LOCKED, {"host": "box.example", **KEY}, 200),
@@ -35,6 +39,7 @@ KEY = {"authorization": "Bearer s3cret"}
         (OPEN, {"origin": "http://localhost:3000"}, 200),
         (OPEN, {"origin": "https://page.example"}, 403),
         (OPEN, {"origin": "null"}, 403),
+        (OPEN, {"origin": "http://page.example@localhost"}, 403),
         (OPEN, {"origin": ""}, 403),
         (NAMED, {"origin": "https://box.example"}, 200),
         (LOCKED, {"origin": "https://page.example", **KEY}, 403),
@@ -48,6 +53,25 @@ async def test_who_may_ask(serve: Serve, settings: Settings, headers: dict[str, 
         assert got == status
         if status == 403:
             assert "--allow-host" in told["error"]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (b"Host: localhost", 200),
+        (b"", 400),
+        (b"Host:", 400),
+        (b"Host: localhost\r\nHost: localhost", 400),
+        (b"Host: localhost\r\nhost: rebound.example", 400),
+        (b"Host: rebound.example\r\nHost: localhost", 400),
+    ],
+    ids=str,
+)
+async def test_a_request_names_one_host(serve: Serve, lines: bytes, status: int) -> None:
+    """Of two, somebody between could have looked at the other."""
+    async with serve(OPEN) as peer:
+        answer = await say(peer, b"GET /capabilities HTTP/1.1\r\nConnection: close\r\n" + lines + b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 %d " % status)
 
 
 @pytest.mark.parametrize("allowed", [(), ("streams.example:81",), ("other.example",)])

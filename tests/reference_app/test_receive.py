@@ -184,6 +184,32 @@ async def test_a_silent_stream_is_kept_while_heartbeats_arrive(serve: Serve) -> 
     assert [turn["completion_status"] for turn in turns] == ["complete"]
 
 
+async def test_a_stream_is_left_when_its_asker_has_left(serve: Serve) -> None:
+    """It was read for as long as heartbeats came, for nobody."""
+    opened, closed = asyncio.Event(), asyncio.Event()
+
+    async def beat(request: bytes, writer: asyncio.StreamWriter) -> None:
+        del request
+        writer.write(HEAD + HALF)
+        opened.set()
+        try:
+            while True:
+                writer.write(b": keep-alive\n\n")
+                await writer.drain()
+                await asyncio.sleep(0.01)
+        finally:
+            closed.set()
+
+    async with streaming(beat) as (url, requests), serve() as peer:
+        asking = asyncio.create_task(peer.answer("POST", "/receive", case(url)))
+        async with asyncio.timeout(5):
+            await opened.wait()
+        asking.cancel()
+        async with asyncio.timeout(5):
+            await closed.wait()
+        assert len(requests) == 1
+
+
 @pytest.mark.parametrize(
     ("answer", "more", "reason", "at"),
     [

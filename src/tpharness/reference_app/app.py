@@ -6,15 +6,16 @@ itself, and GET /content/{sha256}, the content of large returns.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from importlib.metadata import version as package_version
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ReferenceApp", "declared_capabilities"]
 
+_NOBODY_ASKS = Response(status_code=499)
+_T = TypeVar("_T")
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -237,7 +240,8 @@ class ReferenceApp:
 
     async def _receive(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "receiveRequest"))
-        return _json(await self.receiver.receive(value))
+        received = await _while_asked(request, self.receiver.receive(value))
+        return _NOBODY_ASKS if received is None else _json(received)
 
     async def _adopt(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "adoptRequest"))
@@ -246,6 +250,24 @@ class ReferenceApp:
     async def _resolve(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "resolveRequest"))
         return _json(self.receiver.resolve(value))
+
+
+async def _while_asked(request: Request, work: Coroutine[Any, Any, _T]) -> _T | None:
+    """Return the result of the work, whose request has been read; None if its client has disconnected before."""
+    working = asyncio.create_task(work)
+    left = asyncio.create_task(_until_left(request))
+    try:
+        await asyncio.wait((working, left), return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, left):
+            task.cancel()
+        await asyncio.gather(working, left, return_exceptions=True)
+
+
+async def _until_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _on_store_failure(request: Request, error: Exception) -> Response:

@@ -34,7 +34,10 @@ def problem(status: int, message: str, hint: str = "", headers: Mapping[str, str
 async def on_refusal(request: Request, error: Exception) -> Response:
     """Answer a refusal."""
     del request
-    return problem(error.status, str(error), error.hint) if isinstance(error, Refusal) else problem(500, str(error))
+    if not isinstance(error, Refusal):
+        return problem(500, str(error))
+    headers = {"connection": "close"} if error.status == 408 else {}
+    return problem(error.status, str(error), error.hint, headers)
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:

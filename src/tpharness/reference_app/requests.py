@@ -60,23 +60,31 @@ async def read_request(request: Request, settings: Settings, read: Callable[[Any
     said = request.headers.get("content-type", "")
     if not _JSON.fullmatch(said):
         raise Refusal(415, f"the body is {said or 'of no media type'}", hint="send Content-Type: application/json")
-    data = await _body(request, settings.max_body)
+    data = await _body(request, settings)
     if len(data) < _LONG_BODY:
         return read(_parse(data, settings))
     return await asyncio.to_thread(lambda: read(_parse(data, settings)))
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _body(request: Request, settings: Settings) -> bytes:
+    most = settings.max_body
     said = request.headers.get("content-length", "")
     pieces: list[bytes] = []
     size = int(said) if said.isdecimal() and len(said) < 20 else 0
     if size <= most:
         size = 0
-        async for piece in request.stream():
-            size += len(piece)
-            if size > most:
-                break
-            pieces.append(piece)
+        arriving = request.stream()
+        try:
+            while size <= most:
+                async with asyncio.timeout(settings.body_seconds):
+                    piece = await anext(arriving)
+                size += len(piece)
+                pieces.append(piece)
+        except StopAsyncIteration:
+            pass
+        except TimeoutError:
+            why = f"the body of the request stopped for {settings.body_seconds:g} s"
+            raise Refusal(408, why, hint="send it whole") from None
     if size > most:
         raise Refusal(413, f"the body has more than {most} bytes", hint="play a shorter script, or a smaller seed")
     return b"".join(pieces)

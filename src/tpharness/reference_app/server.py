@@ -12,11 +12,13 @@ import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import uvicorn
 
 from tpharness.errors import InputError, UsageError
 from tpharness.reference_app.app import ReferenceApp
+from tpharness.reference_app.connection import protocol_for
 from tpharness.reference_app.settings import Settings
 from tpharness.targets.endpoint import is_loopback
 
@@ -24,6 +26,9 @@ __all__ = ["run_server"]
 
 _BACKLOG = 8192
 _GRACE = 3
+_WANTED = 65536
+_RESERVED = 256
+"""Open files that are not for connections: what was loaded, the store and its contents, streams that are received."""
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -71,7 +76,7 @@ def run_server(settings: Settings, *, host: str, port: int, on_listening: Callab
             f"{host} can be reached from other machines, and anybody there could use this server",
             hint="give --token TOKEN, or listen on 127.0.0.1",
         )
-    _raise_descriptor_limit()
+    settings = replace(settings, max_connections=min(settings.max_connections, _raise_descriptor_limit() - _RESERVED))
     gc.freeze()  # what is loaded stays: the collector looks at none of it again, not even when the process ends
     with _socket(host, port) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings, listening, on_listening))
@@ -81,6 +86,7 @@ async def _serve(settings: Settings, listening: socket.socket, on_listening: Cal
     app = ReferenceApp(settings)
     config = uvicorn.Config(
         app,
+        http=protocol_for(settings),  # type: ignore[arg-type]  # it only calls it
         log_level="warning",
         access_log=False,
         lifespan="off",  # ours, so that a store that cannot be opened is reported as such
@@ -154,14 +160,18 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-def _raise_descriptor_limit() -> None:
-    """Each open stream is a descriptor, and the usual limit of 1,024 is there for old programs."""
+def _raise_descriptor_limit() -> int:
+    """Raise the limit on open files and return it: each connection is one, and 1,024 is there for old programs."""
     try:
         import resource  # noqa: PLC0415  # not on every platform
     except ImportError:
-        return
+        return _WANTED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 65536 if hard == resource.RLIM_INFINITY else min(65536, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    wanted = _WANTED if hard == resource.RLIM_INFINITY else min(_WANTED, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (ValueError, OSError):
+        return soft
+    return wanted

@@ -38,6 +38,12 @@ class Settings:
     """Seconds after which a run that waits for its end is ended if it does not have a reader."""
     client_seconds: float = 35.0
     """Silence after which the client's role gives a stream up whose limits do not say; the default is the guide's."""
+    head_seconds: float = 10.0
+    """Seconds within which the head of a request has to arrive, from its first byte or the start of the connection."""
+    body_seconds: float = 30.0
+    """Seconds without a byte after which the body of a request is given up."""
+    max_head: int = 64 * 1024
+    max_connections: int = 40_000
     max_body: int = 64 * 1024 * 1024
     max_events: int = 100_000
     max_threads: int = 50_000
