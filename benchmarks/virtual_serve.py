@@ -216,7 +216,8 @@ class Call:
         self._left = asyncio.Event()
         self._ended = self._broken = False
         path, _, query = path.partition("?")
-        said = [(b"content-type", b"application/json"), *((k.encode(), v.encode()) for k, v in (headers or {}).items())]
+        usual = {"host": "localhost", "content-type": "application/json"}
+        said = [(name.encode(), value.encode()) for name, value in (usual | dict(headers or {})).items()]
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0"},
