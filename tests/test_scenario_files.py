@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from tpharness.cli import listing
-from tpharness.errors import InputError
+from tpharness.errors import InputError, UsageError
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import find_scenarios, load_scenario, scenario_id
-from tpharness.scenario_files import read_description
+from tpharness.scenario_files import find_files, read_description
 
 PLAIN = "description: Nothing but a text.\nclauses: [stream.text]\n"
 
@@ -32,9 +32,9 @@ def test_selecting_reads_and_resolves_no_file(tmp_path: Path, monkeypatch: pytes
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(PLAIN)
     (tmp_path / "a" / "folder.yaml").mkdir()
-    os.mkfifo(tmp_path / "a" / "pipe.yaml")
     (tmp_path / "b" / "link.yaml").symlink_to(tmp_path / "b" / "two.yaml")
     (tmp_path / "c").symlink_to(tmp_path / "a")
+    scenarios_dir()  # which is looked for once
     for name in ("open", "read_text", "read_bytes", "resolve"):
         monkeypatch.setattr(Path, name, _never)
     found = select_scenarios((), (tmp_path,))
@@ -42,6 +42,64 @@ def test_selecting_reads_and_resolves_no_file(tmp_path: Path, monkeypatch: pytes
     assert [one.id for one in found] == ["a.b/three.x", "a/deep/er", "a/one-two", "b/link", "b/two"]
     assert [scenario_id(one.path, tmp_path) for one in found] == [one.id for one in found]
     assert sorted(find_scenarios([tmp_path])) == sorted(one.path for one in found)
+
+
+def linked(folder: Path) -> Path:
+    """Make a folder of scenarios in which all is linked, or not a file, that can be; return it."""
+    inside, elsewhere = folder / "suite", folder / "elsewhere"
+    for theme in (inside / "a", elsewhere / "more"):
+        theme.mkdir(parents=True)
+        (theme / "one.yaml").write_text(PLAIN)
+    (inside / "a" / "same.yaml").symlink_to("one.yaml")
+    (inside / "b").symlink_to("a")
+    (inside / "a" / "loop").symlink_to("..")
+    (inside / "a" / "secret.yaml").symlink_to(elsewhere / "more" / "one.yaml")
+    (inside / "a" / "lost.yaml").symlink_to("nowhere.yaml")
+    (inside / "a" / "round.yaml").symlink_to("round.yaml")
+    (inside / "more").symlink_to(elsewhere / "more")
+    (elsewhere / "more" / "back").symlink_to(elsewhere / "more")
+    os.mkfifo(inside / "a" / "pipe.yaml")
+    (inside / "a" / "notes").symlink_to(elsewhere / "notes.txt")
+    return inside
+
+
+def test_nothing_outside_of_a_folder_is_read_unless_links_are_followed(tmp_path: Path) -> None:
+    """A repository of somebody else may link to any file of this machine, whose lines an error would show."""
+    root = linked(tmp_path)
+    found = find_files([root])
+    assert sorted(found) == ["a/one", "a/same"]
+    followed = find_files([root], follow_links=True)
+    assert sorted(followed) == ["a/one", "a/same", "a/secret", "more/one"]
+
+
+def test_who_asks_for_all_is_refused_if_something_is_left_out(tmp_path: Path) -> None:
+    """It was skipped without a word, and the run passed; who names ids gets those."""
+    root = linked(tmp_path)
+    with pytest.raises(UsageError) as refused:
+        select_scenarios((), (root,))
+    left_out = {
+        "a/lost.yaml": "it is a link to nothing",
+        "a/pipe.yaml": "it is a pipe, a socket or a device",
+        "a/round.yaml": "it is a link to nothing",
+        "a/secret.yaml": "it is a link to a file elsewhere",
+        "more": "it is a link to a folder elsewhere",
+    }
+    listed = "; ".join(f"{root / name}: {why}" for name, why in left_out.items())
+    assert str(refused.value) == f"5 files that look like a scenario would not be played: {listed}"
+    assert refused.value.hint == "name the ids that are to be played; `run --follow-links` reads what links lead to"
+    with pytest.raises(UsageError, match="3 files that look like"):
+        select_scenarios((), (root,), follow_links=True)
+    assert [one.id for one in select_scenarios(("a/one",), (root,))] == ["a/one"]
+    with pytest.raises(UsageError, match="a/secret"):
+        select_scenarios(("a/secret",), (root,))
+
+
+def test_a_link_that_is_named_itself_is_read(tmp_path: Path) -> None:
+    """Who runs the command has named it, and not who wrote the folder."""
+    root = linked(tmp_path)
+    assert list(find_files([root / "a" / "secret.yaml", root / "more"])) == ["more/one", "one"]
+    (tmp_path / "way").symlink_to(root)
+    assert sorted(find_files([tmp_path / "way"])) == ["a/one", "a/same"]
 
 
 def test_an_id_begins_below_the_folder_that_is_named(tmp_path: Path) -> None:

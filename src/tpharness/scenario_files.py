@@ -22,6 +22,7 @@ __all__ = [
     "find_files",
     "find_ids",
     "find_scenarios",
+    "find_skipped",
     "id_of",
     "is_built_in",
     "read_clauses",
@@ -57,16 +58,17 @@ def is_built_in(root: Path) -> bool:
     return str(root) == BUILT_IN and not root.exists()
 
 
-def find_files(roots: Iterable[Path]) -> dict[str, FoundScenario]:
+def find_files(roots: Iterable[Path], *, follow_links: bool = False) -> dict[str, FoundScenario]:
     """Return the scenarios below the roots by id, which begins at the root; that of a file has the name of its folder.
 
-    InputError if a root does not exist or a folder cannot be read; UsageError if there are none, or two of the same id.
+    What a link leads to outside of its root is left out unless links are followed. InputError if a root does not exist
+    or a folder cannot be read; UsageError if there are none, or two of the same id.
     """
     roots = tuple(roots)
     known: dict[str, FoundScenario] = {}
     for root in (scenarios_dir() if is_built_in(root) else root for root in roots):
         folder = root if root.is_dir() else None
-        for parts, path in find_ids(root).items():
+        for parts, path in find_ids(root, follow_links=follow_links).items():
             one = FoundScenario(id=scenario_id(path) if folder is None else id_of(parts), path=path, root=folder)
             other = known.setdefault(one.id, one)
             if other is not one and other.path.resolve() != path.resolve():
@@ -88,38 +90,89 @@ def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
     return list(dict.fromkeys(path for root in map(Path, roots) for path in find_ids(root).values()))
 
 
-def find_ids(root: Path) -> dict[tuple[str, ...], Path]:
+def find_ids(root: Path, *, follow_links: bool = False) -> dict[tuple[str, ...], Path]:
     """Return the scenario files below a root by the parts of their path below it, in order; a file has its name alone.
 
-    Nothing is read and no path is resolved: a folder may hold tens of thousands. InputError if there is no such root or
-    a folder cannot be read.
+    Nothing is read and no path but those of links is resolved: a folder may hold tens of thousands. InputError if there
+    is no such root or a folder cannot be read.
     """
     if root.is_dir():
-        return {parts: root.joinpath(*parts) for parts in sorted(_parts_below(str(root), ()))}
+        found = _Folder(root, follow_links=follow_links).find()
+        return {parts: root.joinpath(*parts) for parts, why in sorted(found) if not why}
     if root.is_file():
         return {(root.name,): root}
     raise InputError(f"no scenario file or folder at {root}", hint="check the path")
 
 
-def _parts_below(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of scenario files below a folder, in parts; hidden ones, and links to folders, are left out.
+def find_skipped(roots: Iterable[Path], *, follow_links: bool = False) -> dict[Path, str]:
+    """Return what looks like scenarios below the roots and is left out, each with the reason; InputError as above."""
+    return {
+        root.joinpath(*parts): why
+        for root in roots
+        if root.is_dir()
+        for parts, why in sorted(_Folder(root, follow_links=follow_links).find())
+        if why
+    }
 
-    InputError if a folder cannot be read.
-    """
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.startswith("."):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _parts_below(entry.path, (*above, entry.name))
-                elif os.path.splitext(entry.name)[1] in SUFFIXES and entry.is_file():  # noqa: PTH122  # 50,000 of them
-                    yield (*above, entry.name)
-    except OSError as error:
-        raise InputError(
-            f"{error.filename or folder}: {error.strerror}",
-            hint="make it readable, or name the folders and files beside it: what cannot be read cannot be played",
-        ) from error
+
+class _Folder:
+    """A folder with scenarios. Hidden files and folders are not among them; those of ours may lie where links lead."""
+
+    def __init__(self, root: Path, *, follow_links: bool) -> None:
+        self._root = root
+        self._follows = follow_links or root == scenarios_dir()
+        self._real = ""
+
+    def find(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield the parts of each path, and why it is left out, "" if it is not. InputError as for `find_ids`."""
+        return self._below(str(self._root), (), frozenset())
+
+    def _below(
+        self, folder: str, above: tuple[str, ...], within: frozenset[str]
+    ) -> Iterator[tuple[tuple[str, ...], str]]:
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if not entry.name.startswith("."):
+                        yield from self._entry(entry, (*above, entry.name), within)
+        except OSError as error:
+            raise InputError(
+                f"{error.filename or folder}: {error.strerror}",
+                hint="make it readable, or name the folders and files beside it: what cannot be read cannot be played",
+            ) from error
+
+    def _entry(
+        self, entry: os.DirEntry[str], parts: tuple[str, ...], within: frozenset[str]
+    ) -> Iterator[tuple[tuple[str, ...], str]]:
+        named = os.path.splitext(entry.name)[1] in SUFFIXES  # noqa: PTH122  # 50,000 of them
+        if entry.is_symlink():
+            yield from self._link(entry, parts, within, named=named)
+        elif entry.is_dir():
+            yield from self._below(entry.path, parts, within)
+        elif named:
+            yield parts, "" if entry.is_file() else "it is a pipe, a socket or a device"
+
+    def _link(
+        self, entry: os.DirEntry[str], parts: tuple[str, ...], within: frozenset[str], *, named: bool
+    ) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Decide about a link. What a link to a folder of the same root leads to is found where it is."""
+        target = os.path.realpath(entry.path)
+        inside = self._is_inside(target)
+        if os.path.isdir(target):  # noqa: PTH112  # of a link to itself the entry cannot say
+            if inside or target in within:
+                return
+            if self._follows:
+                yield from self._below(entry.path, parts, within | {target})
+            else:
+                yield parts, "it is a link to a folder elsewhere"
+        elif named and not os.path.isfile(target):  # noqa: PTH113
+            yield parts, "it is a link to what is not a file" if os.path.exists(target) else "it is a link to nothing"  # noqa: PTH110
+        elif named:
+            yield parts, "" if inside or self._follows else "it is a link to a file elsewhere"
+
+    def _is_inside(self, target: str) -> bool:
+        self._real = self._real or os.path.join(os.path.realpath(self._root), "")  # noqa: PTH118
+        return target.startswith(self._real) or target == self._real.rstrip(os.sep)
 
 
 def read_regular(path: Path, most: int) -> tuple[int, bytes]:

@@ -185,6 +185,21 @@ def test_an_application_that_exits_at_once_is_told_with_its_last_words(tmp_path:
         asyncio.run(main())
 
 
+def test_what_an_application_prints_is_shown_without_its_secrets(tmp_path: Path) -> None:
+    """Its last words stand in every report, and a report is handed on."""
+    said = "Authorization: Bearer abc\\npassword=abc\\n{'api_key': 'abc'}\\nI use travellers"
+    program = f"import sys; print({said!r}.replace(chr(92) + 'n', chr(10))); sys.exit(3)"
+
+    async def main() -> None:
+        async with AppProcess(config(tmp_path, program, free_port(), env={"MY_SECRET": "travellers"}), {}):
+            pass
+
+    with pytest.raises(TargetError) as raised:
+        asyncio.run(main())
+    shown = "Authorization: Bearer (left out) | password=(left out) | {'api_key': '(left out)'} | I use (left out)"
+    assert str(raised.value).partition("output: ")[2].splitlines()[0] == shown
+
+
 def test_an_application_that_never_listens_is_told_so(tmp_path: Path) -> None:
     """It is ended."""
 

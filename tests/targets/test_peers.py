@@ -92,13 +92,22 @@ def test_a_process_is_killed_and_started_again_on_the_same_port() -> None:
             "pip install 'tpharness[serve]'",
             30,
         ),
+        (
+            "import sys; sys.stderr.write('x-api-key: abc, MY_TOKEN travellers\\n'); sys.exit(3)",
+            r"x-api-key: \(left out\), MY_TOKEN \(left out\)",
+            "yourself",
+            30,
+        ),
         ("import time; time.sleep(60)", "does not listen on port .* within 0.5 s", "{port} in the command stands", 0.5),
         ("import os, sys; sys.stderr.write('x' * 1000000); os._exit(3)", "exited with code 3 .*xxx", "yourself", 30),
     ],
-    ids=["exits", "lacks an extra", "does not listen", "floods standard error"],
+    ids=["exits", "lacks an extra", "prints a token", "does not listen", "floods standard error"],
 )
-def test_a_process_that_does_not_listen_is_told_as_what_it_is(code: str, says: str, advice: str, ready: float) -> None:
-    """With the end of its standard error, in bounds, and with what to do about it."""
+def test_a_process_that_does_not_listen_is_told_as_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, code: str, says: str, advice: str, ready: float
+) -> None:
+    """With the end of its standard error, in bounds and without secrets, and with what to do about it."""
+    monkeypatch.setenv("MY_TOKEN", "travellers")
 
     async def work() -> None:
         async with ServerProcess(script(code), ready=ready):

@@ -170,6 +170,15 @@ NEVER_STARTS = {
         "sys.stderr.write('no licence\\n'); sys.exit(3)",
         "exited with code 3.*standard error: no licence",
     ),
+    "prints a token": (
+        "sys.stderr.write('Authorization: Bearer abc\\nDB_PASSWORD=abc1\\n'); sys.exit(3)",
+        r"standard error: Authorization: Bearer \(left out\) \| DB_PASSWORD=\(left out\)$",
+    ),
+    "writes a token": ("print('api_key=abc', flush=True); time.sleep(60)", r"is not JSON: .*api_key=\(left out\)$"),
+    "answers with a token": (
+        "q = next(asked()); say(id=q['id'], error={'message': 'password=abc is wrong'}); time.sleep(60)",
+        r"answers start with an error: password=\(left out\) is wrong",
+    ),
     "is killed": ("os.kill(os.getpid(), 11)", "ended by signal SIGSEGV"),
     "hangs": ("time.sleep(60)", r"does not answer within 0\.3 s"),
     "writes a banner": ("print('Tiny 1.0 ready', flush=True); time.sleep(60)", "is not JSON: .*Tiny 1.0 ready"),

@@ -19,6 +19,7 @@ from tpharness.apps.config import AppConfig
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Kind
 from tpharness.targets.children import CHILDREN, kill_unless_ended
+from tpharness.trace.secrets import secrets_of_process
 from tpharness.trace.tape import note_stderr
 
 __all__ = ["EXITED", "AppProcess", "listens", "until_it_listens"]
@@ -64,6 +65,7 @@ class AppProcess:
     def __init__(self, config: AppConfig, environment: Mapping[str, str]) -> None:
         self._config = config
         self._environment = {**os.environ, **environment, "PORT": str(config.port), **config.env}
+        self._secrets = secrets_of_process(self._environment)
         self._process: asyncio.subprocess.Process | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._reading: asyncio.Task[None] | None = None
@@ -186,12 +188,12 @@ class AppProcess:
             *lines, half = (half + data).split(b"\n")
             half = half[:_LINE_SHOWN]
             for line in lines:
-                self._hear(line[:_LINE_SHOWN])
+                self._hear(line)
         self._hear(half)
 
     def _hear(self, line: bytes) -> None:
         """Keep a line, and note it on the tapes of the cases that are played now."""
-        words = line.decode("utf-8", "replace").strip()
+        words = self._secrets.line(line, _LINE_SHOWN).strip()
         if words:
             self._tail.append(words)
             note_stderr("the application", words)

@@ -14,7 +14,7 @@ from enum import Enum
 from functools import wraps
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 from click.core import ParameterSource
@@ -23,7 +23,7 @@ from click.shell_completion import CompletionItem
 
 from tpharness.cli.help import ReadableCommand, option_metavar
 
-__all__ = ["Argument", "Exit", "Option", "given_options", "make_command"]
+__all__ = ["Argument", "Exit", "FollowLinksOption", "Option", "given_options", "make_command"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +79,11 @@ class _Number(click.FloatRange):
     """A number with bounds."""
 
     name = "float"
+
+
+FollowLinksOption = Annotated[
+    bool, Option("--follow-links", help="Read what links in these folders lead to outside of them, too.")
+]
 
 
 def make_command(name: str, function: Callable[..., None]) -> click.Command:

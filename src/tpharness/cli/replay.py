@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.checks import Delivery
-from tpharness.cli.options import Argument, Exit, Option
+from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
@@ -39,13 +39,15 @@ def replay(
     dialect: Annotated[str | None, Option(help="The version to show [default: the newest].")] = None,
     compare: Annotated[str | None, Option(help="exact or content, as of run.")] = None,
     scenarios: Annotated[list[Path] | None, Option(help="Folders or files with your own scenarios.")] = None,
+    follow_links: FollowLinksOption = False,
 ) -> None:
     """Show both sides of a case step by step, and the verdict.
 
     The output has each server event, each chunk, and the thread when it changes. The verdict is that of
     `tpharness run` without a baseline.
     """
-    found = select_scenarios((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
+    roots = tuple(scenarios) if scenarios else (scenarios_dir(),)
+    found = select_scenarios((name,), roots, follow_links=follow_links)
     if len(found) != 1:
         some = ", ".join(one.id for one in found[:3])
         raise UsageError(f"{name!r} names {len(found)} scenarios, and replay shows one", hint=f"for example {some}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tpharness import report as reporting
 from tpharness import run as runner
-from tpharness.cli.options import Argument, Exit, Option
+from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
 from tpharness.cli.reports import shown_on_every_way_out, take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
 from tpharness.errors import TargetError, UsageError
@@ -125,6 +125,7 @@ def run(
         list[Path] | None,
         Option(help="Folders or files with your own scenarios, in place of the built-in ones; `built-in` means those."),
     ] = None,
+    follow_links: FollowLinksOption = False,
     no_config: Annotated[bool, Option("--no-config", help="Leave the table [run] of tpharness.toml alone.")] = False,
     prompt: Annotated[
         list[str] | None,
@@ -182,6 +183,7 @@ def run(
     shared = RunOptions(
         ids=tuple(ids or ()),
         roots=() if all(built_in) else tuple(scenarios),
+        follow_links=follow_links,
         compare=parse_compare(compare),
         jobs=jobs,
         baseline=baseline,
@@ -218,7 +220,7 @@ def run(
         stderr=pipe,
         verbosity=int(verbose) - int(quiet),
         last_failed=last_failed,
-        words=_words_of_suite(told, scenarios),
+        words=(*_words_of_suite(told, scenarios), *(("--follow-links",) if follow_links else ())),
     )
     names = tuple(name for one in plays.values() for name in (one.server, one.client))
     show_trace = partial(tracing, trace_to, trace, targets=names, quiet=not wants_console, stderr=pipe)

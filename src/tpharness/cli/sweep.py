@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.cli.files import print_json
-from tpharness.cli.options import Argument, Exit, Option
+from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError, did_you_mean
@@ -75,6 +75,7 @@ def sweep(
     scenarios: Annotated[
         list[Path] | None, Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
+    follow_links: FollowLinksOption = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Cut scenarios at every event or byte, or play them in every legal order.
@@ -91,7 +92,8 @@ def sweep(
     named = _parse_reasons(reasons)
     roots = tuple(scenarios or ())
     part = None if shard is None else Shard.parse(shard)
-    everything = choose_citing(select_scenarios(ids or (), roots or (scenarios_dir(),)), parse_clauses(clause or []))
+    everything = select_scenarios(ids or (), roots or (scenarios_dir(),), follow_links=follow_links)
+    everything = choose_citing(everything, parse_clauses(clause or []))
     selected = everything if part is None else part.select_from(everything)
     spared = part is not None and part.is_spared(everything)
     if any(one.place for one in selected):

@@ -18,7 +18,7 @@ from tpharness.findings import Finding
 from tpharness.printable import make_printable
 from tpharness.report.failures import failure_lines
 from tpharness.report.summary import Report
-from tpharness.run.select import select_scenarios
+from tpharness.scenario_files import find_files
 from tpharness.verdict.grouping import Group, group_failures
 
 __all__ = ["render_github", "render_github_of_several"]
@@ -76,7 +76,7 @@ def _of_group(
 def _files(roots: Sequence[Path]) -> Mapping[str, Path]:
     """Return the files of the user's own scenarios by their ids."""
     try:
-        return {one.id: one.path for one in select_scenarios((), roots)} if roots else {}
+        return {id_: one.path for id_, one in find_files(roots, follow_links=True).items()} if roots else {}
     except TpharnessError:  # the files have changed since they were played
         return {}
 

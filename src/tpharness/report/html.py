@@ -44,8 +44,8 @@ from tpharness.report.html_tables import (
 from tpharness.report.summary import Report
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case
-from tpharness.run.select import select_scenarios
 from tpharness.scenario import Scenario, load_scenario
+from tpharness.scenario_files import find_files
 from tpharness.trace.read import Trace, TracedCase
 from tpharness.verdict import Outcome, Result
 from tpharness.verdict.grouping import Group, group_failures
@@ -259,12 +259,12 @@ class _Seen:
 def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[PageEntry], list[str]]:
     """Return the timelines that fit, those of scenarios that failed first, and the ids of those that do not."""
     seen: dict[str, _Seen] = {}
-    roots = None
+    roots, follows = None, False
     for name, report in reports.items():
         started = report.started
         if started is None or started.roots is None:
             continue
-        roots = started.roots
+        roots, follows = started.roots, started.follow_links
         others = [one for one in (started.server, started.client) if one != "reference"]
         for result in report.results:
             one = seen.setdefault(result.id.partition("@")[0], _Seen())
@@ -281,7 +281,7 @@ def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[PageE
     really = {entry.id for entry in entries}
     size = sum(json_bytes(entry.timeline) for entry in entries)
     order = sorted(seen, key=lambda name: all(result.outcome.green for _, result in seen[name].results))
-    found = {one.id: one for one in select_scenarios((), roots or (scenarios_dir(),))}
+    found = find_files(roots or (scenarios_dir(),), follow_links=follows)
     for name in order:
         if name not in found or name in really:
             continue

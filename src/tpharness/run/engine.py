@@ -58,6 +58,7 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
                 str(v.value) for v in find_common_versions(options.versions or tuple(Version), session.players)
             ),
             roots=options.roots,
+            follow_links=options.follow_links,
             target_words=options.target_words,
             order="" if options.order is None else str(options.order),
             shard=None if options.shard is None else _describe_shard(options, options.shard, everything),

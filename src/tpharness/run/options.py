@@ -26,10 +26,11 @@ class RunOptions:
     """What to play, on whom, and how. With the defaults every built-in scenario is played on the reference.
 
     What: `ids` are ids of scenarios and cases, patterns and themes. `roots` are folders or files with scenarios, the
-    built-in ones if empty. Of these scenarios are played those that belong to one of the `profiles` (names of
-    `conformance/profiles.yaml`), that cite one of the `clauses` (ids), whose ids fit the `keyword`, that have one of
-    the cases that `last_failed` names, and whose id is among `only`, the ids of a round of `--watch`; what is empty or
-    None restricts nothing. A `shard` is a part of what is left.
+    built-in ones if empty; `follow_links` reads what links in them lead to outside of them, too. Of these scenarios are
+    played those that belong to one of the `profiles` (names of `conformance/profiles.yaml`), that cite one of the
+    `clauses` (ids), whose ids fit the `keyword`, that have one of the cases that `last_failed` names, and whose id is
+    among `only`, the ids of a round of `--watch`; what is empty or None restricts nothing. A `shard` is a part of what
+    is left.
 
     On whom: `server` and `client` are targets, as the options `--server` and `--client` take them. `patience` has the
     timeouts of remote targets. `history` names a history dialect, which the histories room plays instead of
@@ -47,6 +48,7 @@ class RunOptions:
 
     ids: tuple[str, ...] = ()
     roots: tuple[Path, ...] = ()
+    follow_links: bool = False
     profiles: tuple[str, ...] = ()
     clauses: tuple[str, ...] = ()
     keyword: Keyword | None = None

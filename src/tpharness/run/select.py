@@ -7,7 +7,7 @@ import os
 import shlex
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice, takewhile
@@ -16,10 +16,13 @@ from pathlib import Path
 from tpharness import faults as wire_faults
 from tpharness.clauses import load_clauses
 from tpharness.errors import UsageError, did_you_mean
+from tpharness.printable import counted
 from tpharness.resources import scenarios_dir
-from tpharness.scenario_files import BUILT_IN, find_files, is_built_in
+from tpharness.scenario_files import BUILT_IN, find_files, find_skipped, is_built_in
 
 __all__ = ["SelectedScenario", "select_scenarios"]
+
+_MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,18 +44,23 @@ class SelectedScenario:
         return self.place or self.id
 
 
-def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[SelectedScenario]:
+def select_scenarios(
+    ids: Sequence[str], roots: Sequence[Path], *, follow_links: bool = False
+) -> list[SelectedScenario]:
     """Return the scenarios below `roots` that the ids name, or all of them if there are no ids.
 
     A root may be a file: its id has the name of its folder, as everywhere else, `theme/name`.
 
     An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`; a scenario that is named
     itself has its places with it. UsageError with the nearest names when an id names nothing: a run that selects
-    nothing is never green.
+    nothing is never green. Who asks for all gets all or none: UsageError as well if something is left out, such as a
+    link to a file elsewhere; `follow_links` reads it.
     """
-    known = {one.id: SelectedScenario(id=one.id, path=one.path, root=one.root) for one in find_files(roots).values()}
+    found = find_files(roots, follow_links=follow_links).values()
+    known = {one.id: SelectedScenario(id=one.id, path=one.path, root=one.root) for one in found}
     names = sorted(known)
     if not ids:
+        _require_all(find_skipped(roots, follow_links=follow_links))
         return [known[name] for name in names]
     chosen: dict[str, SelectedScenario] = {}
     for wanted in (unicodedata.normalize("NFC", one) for one in ids):
@@ -72,6 +80,21 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
             chosen[place or name] = replace(known[name], place=place)
     once = [one for one in chosen.values() if one.place is None or one.id not in chosen or "@fault-" in one.place]
     return sorted(once, key=lambda one: one.id)
+
+
+def _require_all(skipped: Mapping[Path, str]) -> None:
+    """Raise UsageError if anything is left out of what was asked for."""
+    if not skipped:
+        return
+    shown = [f"{path}: {why}" for path, why in islice(skipped.items(), _MOST_SHOWN)]
+    more = [f"and {len(skipped) - _MOST_SHOWN} more"] if len(skipped) > _MOST_SHOWN else []
+    links = any(why.endswith("elsewhere") for why in skipped.values())
+    hint = "name the ids that are to be played" + ("; `run --follow-links` reads what links lead to" if links else "")
+    raise UsageError(
+        f"{counted(len(skipped), 'file')} that look{'s' if len(skipped) == 1 else ''} like a scenario would not be "
+        f"played: {'; '.join([*shown, *more])}",
+        hint=hint,
+    )
 
 
 def _find_named(base: str, names: Sequence[str]) -> set[str]:

@@ -25,7 +25,7 @@ __all__ = ["choose_scenarios", "strike"]
 def _select_named(options: RunOptions) -> list[SelectedScenario]:
     """Return the scenarios that the ids name. A command without quotes leaves its words among the ids."""
     try:
-        return select_scenarios(options.ids, options.roots or (scenarios_dir(),))
+        return select_scenarios(options.ids, options.roots or (scenarios_dir(),), follow_links=options.follow_links)
     except UsageError as error:
         for name, target in (("server", options.server), ("client", options.client)):
             if target.startswith("stdio:") and " " not in target and any("." in word for word in options.ids):

@@ -25,6 +25,7 @@ from tpharness.printable import counted
 from tpharness.targets.children import CHILDREN, require_program
 from tpharness.targets.pipes import Piece, Pipes, pipes_of
 from tpharness.targets.remote import UnreachableError
+from tpharness.trace.secrets import secrets_of_process
 from tpharness.trace.tape import note_stderr
 
 __all__ = ["NOT_AN_ANSWER", "STDOUT_HINT", "LineProcess"]
@@ -48,8 +49,9 @@ class LineProcess:
     def __init__(self, command: Sequence[str], *, name: str, limit: int) -> None:
         self.name = name
         self._limit = limit
+        self._secrets = secrets_of_process(os.environ)
         self._out = bytearray()
-        self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._err = b""
         self._has_answered = False
         held, self._lifeline = _open_lifeline()
@@ -152,9 +154,9 @@ class LineProcess:
     def _take_stderr(self, piece: bytes) -> None:
         """Keep the last lines of standard error."""
         *lines, rest = (self._err + piece).split(b"\n")
-        self._tail.extend(line[:_LINE_SHOWN] for line in lines)
-        for line in lines:
-            note_stderr(self.name, line[:_LINE_SHOWN].decode("utf-8", "replace").rstrip())
+        for line in map(self.shown, lines):
+            self._tail.append(line)
+            note_stderr(self.name, line.rstrip())
         self._err = rest[-_TAIL_BYTES:]
 
     # ------------------------------------------------------------------------------------------------ what went wrong
@@ -202,7 +204,7 @@ class LineProcess:
         detail: str = "",
         unreachable: bool = False,
     ) -> TargetError:
-        got = f"it wrote {shorten(bytes(shown[:_LINE_SHOWN]).decode('utf-8', 'replace'), 120)}" if shown else ""
+        got = f"it wrote {shorten(self.shown(bytes(shown)), 120)}" if shown else ""
         tail = self.stderr_tail
         said = f"the end of its standard error: {tail}" if tail else ""
         kind = UnreachableError if unreachable else TargetError
@@ -212,8 +214,12 @@ class LineProcess:
     @property
     def stderr_tail(self) -> str:
         """The last lines of its standard error, in one line."""
-        lines = [line for line in (*self._tail, self._err[:_LINE_SHOWN]) if line.strip()]
-        return " | ".join(line.decode("utf-8", "replace").strip() for line in lines[-_TAIL_LINES:])
+        lines = [line for line in (*self._tail, self.shown(self._err)) if line.strip()]
+        return " | ".join(line.strip() for line in lines[-_TAIL_LINES:])
+
+    def shown(self, line: bytes) -> str:
+        """Return a line of its output as errors and traces may show it."""
+        return self._secrets.line(line, _LINE_SHOWN)
 
     def _close_pipes(self) -> None:
         if self._pipes is not None:

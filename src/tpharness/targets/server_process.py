@@ -24,6 +24,7 @@ from typing import Self
 
 from tpharness.targets.children import CHILDREN, kill_unless_ended, require_program
 from tpharness.targets.remote import UnreachableError
+from tpharness.trace.secrets import secrets_of_process
 from tpharness.trace.tape import note_stderr
 
 __all__ = ["ServerProcess", "free_port"]
@@ -65,6 +66,7 @@ class ServerProcess:
         self._name = name or " ".join(self._command)
         self._cwd = cwd
         self._env = {**os.environ, **(env or {})}
+        self._secrets = secrets_of_process(self._env)
         self._ready = ready
         self._process: asyncio.subprocess.Process | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -85,6 +87,7 @@ class ServerProcess:
     def fill(self, words: Mapping[str, str], env: Mapping[str, str]) -> None:
         """Replace each `{name}` in the command by `words["name"]`, and add `env` to the environment."""
         self._env |= env
+        self._secrets = secrets_of_process(self._env)
         for name, word in words.items():
             self._command = [each.replace(f"{{{name}}}", word) for each in self._command]
 
@@ -161,12 +164,16 @@ class ServerProcess:
         while data := await process.stderr.read(1 << 16):
             *lines, half = (half + data).split(b"\n")
             half = half[:_LINE_SHOWN]
-            said = [line[:_LINE_SHOWN].decode("utf-8", "replace").strip() for line in lines if line.strip()]
+            said = [self._shown(line) for line in lines if line.strip()]
             self._tail.extend(said)
             for line in said:
                 note_stderr(self._name, line)
         if half.strip():
-            self._tail.append(half.decode("utf-8", "replace").strip())
+            self._tail.append(self._shown(half))
+
+    def _shown(self, line: bytes) -> str:
+        """Return a line of its output as errors and traces may show it."""
+        return self._secrets.line(line, _LINE_SHOWN).strip()
 
     def _stderr_note(self) -> str:
         return f"; the end of its standard error: {' | '.join(self._tail)}" if self._tail else ""

@@ -157,17 +157,17 @@ class _Stdio:
         if tape is not None:
             tape.note("answered", what, body=line)
         try:
-            return self._check_answer(line, op, number)
+            return self._check_answer(line, op, number, process)
         except TargetError:
             process.kill()  # its next answer could belong to any request
             raise
 
-    def _check_answer(self, line: bytes, op: str, number: int) -> dict[str, Any]:
+    def _check_answer(self, line: bytes, op: str, number: int, process: LineProcess) -> dict[str, Any]:
         what = f"{self._name}: the answer to {op}"
         try:
             answer = _decode(line)
         except (ValueError, RecursionError) as error:
-            shown = shorten(line[:400].decode("utf-8", "replace"), 120)
+            shown = shorten(process.shown(line), 120)
             raise TargetError(
                 f"{self._name}: the process {NOT_AN_ANSWER}",
                 detail=f"the answer to {op} is not JSON: {shorten(str(error), 120)}; it wrote {shown}",
@@ -254,11 +254,11 @@ class StdioClient(_Stdio):
 
 
 def _raise_error(name: str, op: str, error: Any, process: LineProcess) -> NoReturn:
-    message = error.get("message") if isinstance(error, dict) else error
+    message = process.shown(str(error.get("message") if isinstance(error, dict) else error).encode(errors="replace"))
     if isinstance(error, dict) and error.get("cannot_play") is True:
-        raise CannotPlayError(shorten(str(message), 200))
+        raise CannotPlayError(shorten(message, 200))
     said = f"the end of its standard error: {process.stderr_tail}" if process.stderr_tail else ""
-    raise TargetError(f"{name} answers {op} with an error: {shorten(str(message), 300)}", detail=said)
+    raise TargetError(f"{name} answers {op} with an error: {shorten(message, 300)}", detail=said)
 
 
 def _decode(line: bytes) -> Any:

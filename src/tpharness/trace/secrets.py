@@ -1,8 +1,9 @@
-"""What must not be in a trace: values of headers, tokens and what looks like one, wherever it stands.
+"""What must not be in a trace or a report: values of headers, tokens and what looks like one, wherever it stands.
 
-A trace is handed on. Of headers only those are shown that are known to say nothing about who sends them; of all others
-the name alone. The tokens of the targets are known and are looked for in everything that is written, bytes of streams
-included, where as many `*` take their place, so that offsets stay true.
+A trace is handed on, and a report has the last lines that an application or a target has printed. Of headers only those
+are shown that are known to say nothing about who sends them; of all others the name alone. The tokens of the targets
+are known and are looked for in everything that is written, bytes of streams included, where as many `*` take their
+place, so that offsets stay true.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from tpharness.printable import without_credentials
 from tpharness.trace.format import decode_line, encode_line
 
-__all__ = ["LEFT_OUT", "Secrets", "secrets_of", "shown_headers"]
+__all__ = ["LEFT_OUT", "Secrets", "secrets_of", "secrets_of_process", "shown_headers"]
 
 LEFT_OUT = "(left out)"
 
@@ -31,11 +32,14 @@ _LIKE_SECRETS = re.compile(
     (\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?) [^\s"',;]+
     | (\b(?:set-)?cookie["']?\s*[:=]\s*["']?) [^\r\n"']+
     | (\bbearer\s+) [\w.~+/=-]{6,}
-    | (\b(?:x-)?(?:api[-_]?key|access[-_]?token|secret|password)["']?\s*[:=]\s*["']?) [^\s"',;&]+
+    | ((?:\b|_)(?:x-)?(?:api[-_]?key|(?:access|auth|refresh|id|api)[-_]?token|secret(?:[-_]?key)?|password|passwd)
+      ["']?\s*[:=]\s*["']?) [^\s"',;&]+
     | ()\b(?:sk|pk|ghp|gho|ghs|xox[abp])[-_][\w-]{16,}
     """
 )
 _NAMES_A_SECRET = re.compile(r"(?i)key|token|secret|password|credential|cookie")
+_LONGEST = 4096
+"""Bytes of a printed line that are looked at, which is more than anybody shows of one."""
 _SHORTEST = 6
 """Characters of a token that is looked for: a shorter one stands everywhere by chance."""
 
@@ -52,6 +56,11 @@ def secrets_of(headers: Mapping[str, str], environment: Mapping[str, str]) -> li
     return [*sent, *words, *(value for name, value in environment.items() if _NAMES_A_SECRET.search(name))]
 
 
+def secrets_of_process(environment: Mapping[str, str]) -> Secrets:
+    """Return what a process must not show of its environment in the lines of its output that reports have."""
+    return Secrets(secrets_of({}, environment))
+
+
 class Secrets:
     """The secrets of a run, and what leaves them out."""
 
@@ -62,6 +71,10 @@ class Secrets:
         """Return a free text, such as a line of standard error, without what is or looks like a secret."""
         text = _LIKE_SECRETS.sub(lambda found: next((g for g in found.groups() if g), "") + LEFT_OUT, text)
         return self._without_known(without_credentials(text))
+
+    def line(self, line: bytes, most: int) -> str:
+        """Return the first characters of a line that somebody's program has printed, with at most so many of them."""
+        return self.text(line[:_LONGEST].decode("utf-8", "replace"))[:most]
 
     def value(self, value: Any) -> Any:
         """Return a JSON value without the known secrets in its texts. Names of fields stay."""

@@ -29,6 +29,8 @@ class RunStarted:
     """The order that was asked for, such as `random:17`; empty where scenarios are played by id."""
     roots: tuple[Path, ...] | None = None
     """The folders that the scenarios were found in, empty for the built-in ones; None for a run of something else."""
+    follow_links: bool = False
+    """Whether links in these folders were followed."""
     target_words: tuple[str, ...] = ()
     """The options of a command that plays on the same targets in the same way, without tokens."""
     shard: Mapping[str, Any] | None = None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.targets.children import CHILDREN
+from tpharness.trace.secrets import secrets_of_process
 
 __all__ = ["count_effects"]
 
@@ -47,7 +49,8 @@ async def count_effects(command: str, folder: Path, limit: float, *, has_run: bo
     if number is None and process.returncode == 0:
         raise UsageError(f"effects: {command!r} does not print a number", hint="such as: wc -l < effects.txt")
     if number is None and has_run:
-        words = shorten(complained.decode("utf-8", "replace").strip()) or f"status {process.returncode}"
+        said = secrets_of_process(os.environ).line(complained, len(complained))
+        words = shorten(said.strip()) or f"status {process.returncode}"
         raise UsageError(
             f"effects: {command!r} fails although the tool has run: {words}",
             hint=f"it has to print how often the tool has run; try it in a shell in {folder}",
