@@ -221,3 +221,63 @@ def test_a_link_from_a_failure_opens_its_place(broken: Report, width: int, tmp_p
     assert later != words
     assert seen.requests == [file.as_uri()]
     assert seen.errors == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (768, True), (1280, False)])
+def test_the_first_screen_says_what_to_change(broken: Report, width: int, dark: bool, tmp_path: Path) -> None:
+    """Without a click or a scroll, side by side with what is and what should be; the buttons copy what they say."""
+    file = tmp_path / "run.html"
+    file.write_text(render_html(broken), "utf-8")
+    (group, *_) = group_failures(broken.results)
+    seen = look_at(
+        file,
+        ["text", ".cause:first-of-type >> nth=0"],
+        ["eval", "document.querySelector('.cause .change').getBoundingClientRect().bottom <= innerHeight"],
+        [
+            "eval",
+            "navigator.clipboard.writeText = (text) => { window.copied = text; };",
+        ],
+        ["click", ".cause [data-copy]"],
+        ["eval", "window.copied"],
+        ["click", ".cause [data-copy^='#']"],
+        ["eval", "window.copied"],
+        ["eval", "document.documentElement.scrollWidth <= innerWidth"],
+        ["axe"],
+        width=width,
+        height=900,
+        dark=dark,
+    )
+    card, in_sight, _, _, command, _, issue, fits, violations = seen.results
+    lead = next(one for one in group.smallest.findings if one.code in group.cause.codes)
+    assert f"Change: {lead.remedy}" in " ".join(card.split())
+    assert "Got" in card
+    assert "Expected" in card
+    assert (in_sight, fits) == (True, True)
+    assert command.startswith(f"tpharness replay {group.smallest.id} --server python:")
+    assert issue.startswith(f"### {group.cause}: {group.smallest.id}\n")
+    assert lead.remedy in issue
+    assert violations == []
+    assert seen.errors == []
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "cells"),
+    [
+        ("c2, c1", "c1, c2", ["c<del>2, c1</del>", "c<ins>1, c2</ins>"]),
+        ("the same end", "another same end", ["<del>the</del> same end", "<ins>another</ins> same end"]),
+        ("aa", "aaa", ["aa", "aa<ins>a</ins>"]),
+        ("<b>", "<i>", ["&lt;<del>b</del>&gt;", "&lt;<ins>i</ins>&gt;"]),
+        (None, "x", ['<span class="muted">nothing</span>', "<ins>x</ins>"]),
+    ],
+)
+def test_what_differs_is_marked(got: str | None, expected: str, cells: list[str]) -> None:
+    """Of two texts the part between what they begin and end with alike; text of others stays text."""
+    one = replace(finding(), got=got, expected=expected)
+    result = Result(id="a/b", outcome=Outcome.FAILED, findings=(one,))
+    page = render_html(report_of(events(result)))
+    columns = [
+        text.partition("<pre>")[2].partition("</pre>")[0]
+        for text in page.split('<div class="two">')[1].split("<strong>")[1:3]
+    ]
+    assert columns == cells

@@ -32,9 +32,9 @@ from tpharness.picture import (
 from tpharness.picture.rows import finding_json
 from tpharness.picture.tables import json_bytes
 from tpharness.printable import counted
+from tpharness.report.html_causes import cause_cards, counts_bar
 from tpharness.report.html_tables import (
     app_clauses_table,
-    causes_table,
     clauses_table,
     expected_table,
     facts_list,
@@ -116,7 +116,7 @@ def _sections(
     """
     prefix = f"{text_html(name)}: " if name else ""
     finished = report.finished
-    facts = facts_list(report)
+    facts = f"{counts_bar(report)}<details><summary>All figures</summary>{facts_list(report)}</details>"
     if finished is None:
         facts += f"<p>{text_html(report.error or 'The run did not finish.')}</p>"
     else:
@@ -125,7 +125,7 @@ def _sections(
     groups = group_failures(report.results)
     wrong = _in_order(groups)
     if wrong:
-        yield f"<section><h2>{prefix}Causes</h2>{causes_table(groups, anchor)}</section>"
+        yield f"<section><h2>{prefix}Causes</h2>{cause_cards(groups, report, anchor, shown)}</section>"
         blocks = "".join(
             _result_block(
                 result, shown, anchor(result.id), turns, opened=number < 3, explained=number < _MOST_EXPLAINED

@@ -6,17 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tpharness.clauses import load_app_clauses, load_clauses
-from tpharness.findings import load_kinds
 from tpharness.picture import table_html, text_html
 from tpharness.protocol.versions import Version
 from tpharness.report.summary import Report
 from tpharness.verdict import Result
-from tpharness.verdict.grouping import Group
 from tpharness.verdict.profile_tally import ProfileTally, next_profile
 
 __all__ = [
     "app_clauses_table",
-    "causes_table",
     "clauses_table",
     "expected_table",
     "facts_list",
@@ -52,29 +49,6 @@ def facts_list(report: Report) -> str:
 
 def _count(count: int, *, green: bool) -> str:
     return str(count) if green else f'<span class="bad">{count}</span>'
-
-
-def causes_table(groups: Sequence[Group], anchor: Callable[[str], str]) -> str:
-    """Return the causes of failures: cases, clauses, rulings, the smallest case, what to do."""
-    rows = []
-    for group in groups:
-        cause, smallest = group.cause, group.smallest
-        lead = next((finding for finding in smallest.findings if finding.code in cause.codes), None)
-        cites = [*cause.clauses, *(cause.rulings if lead is None else lead.rulings)]
-        about = "" if cause.clauses or not smallest.clauses else "<br>the case is about "
-        known = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
-        remedies = known if lead is None else [lead.remedy]
-        where = f" at {cause.where}" if cause.where else ""
-        rows.append(
-            (
-                str(group.cases),
-                f"<strong>{text_html(' + '.join(cause.codes) + where)}</strong>",
-                text_html(", ".join(cites)) + about + text_html(", ".join(smallest.clauses if about else ())),
-                f'<a href="#{anchor(smallest.id)}">{text_html(smallest.id)}</a>',
-                text_html("; ".join(dict.fromkeys(remedies))),
-            )
-        )
-    return table_html(("cases", "cause", "clauses and rulings", "smallest case", "to do"), rows)
 
 
 def profiles_table(tallies: Sequence[ProfileTally]) -> str:

@@ -371,4 +371,17 @@ class Viewer {
 }
 
 if (page.cases.length) globalThis.viewer = new Viewer();
+/** Buttons that copy a command or the text of an issue. */
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const title = button.dataset.title ?? (button.dataset.title = button.textContent);
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Not copied: the browser does not allow it";
+  }
+  setTimeout(() => { button.textContent = title; }, 2000);
+});
 document.documentElement.classList.add("scripted");

@@ -1,0 +1,157 @@
+"""What failed, by its cause, as cards: what is wrong, got beside expected, the one change, and what to do next.
+
+In: groups of failures, the run that they are of, and how a page names the places of cases. Out: HTML that needs no
+script; with scripts its buttons copy a command, or the text of an issue.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Sequence
+from urllib.parse import quote
+
+from tpharness.findings import Finding, load_kinds
+from tpharness.picture import text_html
+from tpharness.printable import counted
+from tpharness.report.failures import failure_lines
+from tpharness.report.summary import Report
+from tpharness.verdict.grouping import Group
+
+__all__ = ["cause_cards", "counts_bar"]
+
+_MOST_SHOWN = 2000
+_MOST_CARDS = 30
+_DEPARTS = ("identity-differs", "thread-departs")
+
+
+def counts_bar(report: Report) -> str:
+    """Return the outcomes of the cases in one line, with a bar of them."""
+    counts = report.counts
+    green = {"passed": "good", "expected": "known"}
+    kinds = [(o.value, n, green.get(o.value, "left" if o.green else "wrong")) for o, n in counts.items()]
+    words = ", ".join(f"{count} {name}" for name, count, _ in kinds)
+    total = sum(counts.values())
+    text = f"{counted(total, 'case')}: {words}" if total else "nothing was played"
+    pieces, start = "", 0
+    for _, count, kind in kinds:
+        pieces += f'<rect class="bar-{kind}" x="{start}" y="0" width="{count}" height="1"/>'
+        start += count
+    box = f'class="bar" role="img" aria-label="{text_html(text)}" viewBox="0 0 {total} 1" preserveAspectRatio="none"'
+    return f"<p>{text_html(text)}</p>" + (f"<svg {box}>{pieces}</svg>" if total else "")
+
+
+def cause_cards(groups: Sequence[Group], report: Report, anchor: Callable[[str], str], shown: Collection[str]) -> str:
+    """Return a card for each cause, that of the most cases first. `shown` are the scenarios that have a timeline."""
+    failed = sum(group.cases for group in groups)
+    cards = "".join(
+        _card(number, group, report, failed, anchor, shown) for number, group in enumerate(groups[:_MOST_CARDS], 1)
+    )
+    more = groups[_MOST_CARDS:]
+    return cards + (f"<p>and {counted(len(more), 'more cause')}: their cases are below</p>" if more else "")
+
+
+def _card(
+    number: int,
+    group: Group,
+    report: Report,
+    failed: int,
+    anchor: Callable[[str], str],
+    shown: Collection[str],
+) -> str:
+    cause, smallest = group.cause, group.smallest
+    lead = next((finding for finding in smallest.findings if finding.code in cause.codes), None)
+    cites = [*cause.clauses, *(cause.rulings if lead is None else lead.rulings)]
+    if not cause.clauses and smallest.clauses:
+        cites.append(f"the case is about {', '.join(smallest.clauses)}")
+    where = f" at {cause.where}" if cause.where else ""
+    about = [
+        f"{group.cases} of {counted(failed, 'failed case')}",
+        f"{' + '.join(cause.codes)}{where}",
+        ", ".join(cites),
+    ]
+    about.append("" if lead is None or lead.place.pointer is None else f"at {lead.place.pointer}")
+    known = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
+    change = lead.remedy if lead is not None else "; ".join(dict.fromkeys(known))
+    return (
+        f'<article class="cause"><h3>{number}. {text_html(_sentence(group, lead))}</h3>'
+        f'<p class="muted">{text_html(" · ".join(filter(None, about)))}</p>'
+        f"{'' if lead is None else _two(lead)}"
+        f'{f"""<p class="change"><strong>Change:</strong> {text_html(change)}</p>""" if change else ""}'
+        f"{_next_steps(group, report, anchor, shown)}</article>"
+    )
+
+
+def _sentence(group: Group, lead: Finding | None) -> str:
+    """Return what is wrong, without what differs from case to case."""
+    if lead is None:
+        said = group.smallest.reason or group.smallest.outcome.value
+    elif lead.code in _DEPARTS and lead.symptom and lead.place.side:
+        said = f"{lead.symptom}: the {lead.place.side} is wrong"
+    else:
+        said = lead.symptom or lead.kind.title
+    return said[:1].upper() + said[1:]
+
+
+def _two(finding: Finding) -> str:
+    """Return got and expected side by side, with what differs marked; what was found, if neither is given."""
+    given = finding.shown(_MOST_SHOWN)
+    if not given and finding.message == finding.kind.title:
+        return ""  # the card is called so
+    if not given:
+        return f'<div class="two"><div><strong>Found</strong><pre>{text_html(finding.message)}</pre></div></div>'
+    got, expected = given.get("got"), given.get("expected")
+    start, end = _common(got or "", expected or "")
+    columns = (("Got", got, "del"), ("Expected", expected, "ins"))
+    return '<div class="two">' + "".join(_column(*column, start, end) for column in columns) + "</div>"
+
+
+def _column(title: str, text: str | None, mark: str, start: int, end: int) -> str:
+    if text is None:
+        return f'<div><strong>{title}</strong><pre><span class="muted">nothing</span></pre></div>'
+    middle = text[start : len(text) - end]
+    inner = f"<{mark}>{text_html(middle)}</{mark}>" if middle else ""
+    return (
+        f"<div><strong>{title}</strong>"
+        f"<pre>{text_html(text[:start])}{inner}{text_html(text[len(text) - end :])}</pre></div>"
+    )
+
+
+def _common(one: str, other: str) -> tuple[int, int]:
+    """Return how many characters two texts begin and, behind that, end with alike."""
+    most = min(len(one), len(other))
+    start = next((n for n in range(most) if one[n] != other[n]), most)
+    end = next((n for n in range(most - start) if one[-1 - n] != other[-1 - n]), most - start)
+    return start, end
+
+
+def _next_steps(group: Group, report: Report, anchor: Callable[[str], str], shown: Collection[str]) -> str:
+    smallest, started = group.smallest, report.started
+    steps = []
+    if smallest.id.partition("@")[0] in shown:
+        address = quote(smallest.id, safe="/@:", errors="backslashreplace")
+        steps.append(f'<a class="scripts-only" href="#view/{address}">See it on the timeline</a>')
+    more = group.cases - smallest.cases
+    cases = f"The case, and {more} more" if more else "The case"
+    steps.append(f'<a href="#{anchor(smallest.id)}">{text_html(cases)}</a>')
+    roots = () if started is None else started.roots or ()
+    words = () if started is None else started.target_words
+    lines = [line for _, line in failure_lines(smallest, roots=roots, played_on=words)]
+    command = ""
+    if started is not None and started.roots is not None:
+        options = [*words, *(word for root in roots for word in ("--scenarios", str(root)))]
+        command = shlex.join(["tpharness", "replay", smallest.id, *options])
+        steps.append(_copying("Copy the command", command))
+    steps.append(_copying("Copy as an issue", _issue(group, lines)))
+    shown_command = f"<p><code>{text_html(command)}</code></p>" if command else ""
+    return f'<p class="steps-next">{" ".join(steps)}</p>{shown_command}'
+
+
+def _copying(title: str, text: str) -> str:
+    lines = "&#10;".join(map(text_html, text.splitlines()))  # what is not printable is an escape, but line ends
+    return f'<button type="button" class="scripts-only" data-copy="{lines}">{title}</button>'
+
+
+def _issue(group: Group, lines: Sequence[str]) -> str:
+    """Return a cause as the text of an issue."""
+    head = f"### {group.cause}: {group.smallest.id}"
+    return "\n".join((head, "", f"{counted(group.cases, 'case')} of ThreadProtocol's suite.", "", "```", *lines, "```"))
