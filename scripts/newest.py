@@ -78,10 +78,12 @@ def main() -> int:
                 [python, "-m", "pip", "list", "--format", "json"], capture_output=True, text=True, check=True
             ).stdout
         )
+        pins = {normal(name): version for name, version in PIN.findall((TOP / "constraints.txt").read_text("utf-8"))}
+        moved = table(find_moved(pins, {normal(one["name"]): one["version"] for one in listed}))
+        print(*moved, sep="\n", flush=True)  # before the tests, too: somebody may end them
         played = run(python, "tpharness", "run")
         tested = run(python, "pytest", "-p", "no:cacheprovider", *sys.argv[1:])
-    pins = {normal(name): version for name, version in PIN.findall((TOP / "constraints.txt").read_text("utf-8"))}
-    print(*table(find_moved(pins, {normal(one["name"]): one["version"] for one in listed})), sep="\n")
+    print(*moved, sep="\n")
     failed = FAILED.findall(tested.stdout.rpartition("short test summary info")[2]) if tested.returncode else []
     if played.returncode:
         failed.insert(0, f"FAILED tpharness run: it ended with {played.returncode}")
