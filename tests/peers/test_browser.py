@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.distribution import ChosenScenarios
+from tests.patience import SLOW
 from tests.prerequisites import PEERS
 
 from tpharness.run import RunOptions, run_suite
@@ -149,7 +150,7 @@ def test_plays_scenarios_with_the_departures_of_its_baseline(
     ids = chosen_scenarios(0, "basics", "tools")
     results = [
         event.result
-        for event in run_suite(RunOptions(client="peer:ai-sdk-browser", ids=ids))
+        for event in run_suite(RunOptions(client="peer:ai-sdk-browser", ids=ids, patience=SLOW))
         if isinstance(event, ResultReady)
     ]
     assert any(result.outcome is Outcome.PASSED for result in results)

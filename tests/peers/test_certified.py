@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.distribution import ChosenScenarios, Sample
+from tests.patience import SLOW
 
 from tpharness.resources import conformance_dir
 from tpharness.run import RunOptions, run_suite
@@ -29,7 +30,7 @@ The third has twice as many cases as the second, and LangGraph takes twice as lo
 
 def played(server: str, client: str, *ids: str) -> tuple[RunFinished, list[Result]]:
     """Play on a pair; return the verdict and the results."""
-    events = list(run_suite(RunOptions(server=server, client=client, ids=ids)))
+    events = list(run_suite(RunOptions(server=server, client=client, ids=ids, patience=SLOW)))
     finished = events[-1]
     assert isinstance(finished, RunFinished)
     return finished, [event.result for event in events if isinstance(event, ResultReady)]
