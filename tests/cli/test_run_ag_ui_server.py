@@ -84,7 +84,7 @@ def test_known_failures_are_a_baseline(call: Call, tmp_path: Path) -> None:
         assert call("run", "whole/1", *target, "--write-baseline", str(known)).code == 1
         known.write_text(known.read_text("utf-8").replace("reason: ", "reason: it is older; "), "utf-8")
         again = call("run", "whole/1", *target, "--baseline", str(known))
-    assert (again.code, "1 expected" in output(again)) == (0, True), output(again)
+    assert (again.code, "1 known difference" in output(again)) == (0, True), output(again)
     with serving() as server:
         target = ("--server", f"ag-ui+http://127.0.0.1:{server.server_port}/")
         assert call("run", "whole/1", *target, "--baseline", str(known)).code == 1

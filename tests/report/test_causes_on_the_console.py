@@ -78,7 +78,7 @@ def test_verbose_is_every_case_as_it_ends_and_quiet_a_line_for_a_cause(capsys: p
         "causes:",
         "      3  identity-differs at server: a part (text) differs [sync.identity, R39], smallest a/case-2",
         "",
-        "FAILED 4 scenarios, 12 cases (9 passed, 3 failed), 0 of 3 clauses exercised, 1.2 s",
+        "FAILED 4 scenarios, 12 cases (9 passed, 3 failed), 0 of 3 rules tested, 1.2 s",
     ]
 
 

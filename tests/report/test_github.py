@@ -151,7 +151,7 @@ def test_a_run_that_fails_without_a_failure_says_why() -> None:
     assert report.finished
     report.finished = replace(report.finished, passed=False)
     ((_, text),) = commands(render_github(report))
-    assert text.startswith("nothing was judged: 1 scenario, 1 case (1 not-applicable)")
+    assert text.startswith("nothing was judged: 1 scenario, 1 case (1 not applicable)")
     unfinished = Report()
     unfinished.stop("interrupted by SIGTERM", "SIGTERM")
     assert commands(render_github(unfinished))[0][1] == "interrupted by SIGTERM"

@@ -82,7 +82,7 @@ def test_a_failed_run_shows_causes_findings_and_the_places_that_failed(broken: R
     assert first["id"] == SWEPT
     assert first["failed"] == [result.id.partition("@")[2] for result in wrong if result.id.startswith(SWEPT)]
     assert first["note"].startswith("Played by the reference: what keeps-parts really sent is in the traced cases")
-    assert f"{SWEPT}: wrong after {len(set(first['failed']))} of" in page
+    assert f"{SWEPT}: wrong at {len(set(first['failed']))} of" in page
 
 
 def test_every_link_leads_somewhere(broken: Report) -> None:

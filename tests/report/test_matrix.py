@@ -49,7 +49,7 @@ def test_the_table_shows_each_pair_once_with_its_verdict() -> None:
     assert "server" in head
     cells = {line.split("│")[1].strip(): line.split("│")[2].strip() for line in lines if line.count("│") == 3}
     assert cells == {
-        "reference": "passed 1 + 1 expected",
+        "reference": "passed 1 + 1 known difference",
         "http://x": "failed 1 failed, 1 stale of 3",
         "http://y": "could not run",
     }

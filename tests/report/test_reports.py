@@ -115,12 +115,12 @@ def test_what_has_no_verdict_is_counted_by_reason_and_what_was_played_again_is_n
 @pytest.mark.parametrize(
     ("verbosity", "said"),
     [
-        (0, ["judged nothing: prefix in 0.0.3, 0.0.4; integrity in 0.0.4 (-v says why; tpharness explain prefix"]),
+        (0, ["not checked: prefix in 0.0.3, 0.0.4; integrity in 0.0.4 (-v says why; tpharness explain prefix"]),
         (
             1,
             [
-                "prefix judged nothing in 0.0.3, 0.0.4 (2 cases): lost",
-                "integrity judged nothing in 0.0.4 (2 cases): kept",
+                "prefix checked nothing in 0.0.3, 0.0.4 (2 cases): lost",
+                "integrity checked nothing in 0.0.4 (2 cases): kept",
             ],
         ),
     ],
@@ -134,7 +134,7 @@ def test_what_a_check_never_judged_is_named_in_a_line(
     console = ConsoleReport(verbosity=verbosity)
     for event in events(*(Result(id=name, outcome=Outcome.PASSED, not_judged=silent) for name in ("a/one", "a/two"))):
         console.feed(event)
-    lines = [line for line in capsys.readouterr().out.splitlines() if "judged nothing" in line]
+    lines = [line for line in capsys.readouterr().out.splitlines() if "checked" in line]
     assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said
 
 
@@ -213,10 +213,10 @@ def test_the_console_shows_each_failure_and_a_verdict(capsys: pytest.CaptureFixt
         "expected  ]]>",
         "decided   by R14 (tpharness explain R14)",
         f"to do     {KIND.remedy}",
-        "known departures (1)",
+        "known differences (1)",
         "theme/expected: a reason",
-        "FAILED 8 scenarios, 8 cases (1 passed, 1 failed, 1 expected",
-        "0 of 3 clauses exercised, 1.2 s",
+        "FAILED 8 scenarios, 8 cases (1 passed, 1 failed, 1 known difference",
+        "0 of 3 rules tested, 1.2 s",
     ):
         assert part in shown
     assert "PASSED theme/passed" not in shown

@@ -77,7 +77,7 @@ def test_a_check_that_is_silent_about_a_version_is_found(check: str, played: lis
         return replace(result, not_judged={**result.not_judged, oldest: reasons} if result.not_judged else {})
 
     (line,) = [line for line in unexcused(map(silenced, played)) if line.startswith(f"{check} ")]
-    assert line.startswith(f"{check} judged nothing in 2.0.0 (")
+    assert line.startswith(f"{check} checked nothing in 2.0.0 (")
     assert line.endswith(" cases): it happens to be so in this case")
 
 
@@ -118,7 +118,7 @@ def test_a_new_version_is_one_record_and_one_schema(
         if check in excused:
             assert len(silent) == len(results)
             assert {(one["reason"], one["because_of"]) for one in silent} == {(excused[check], "version")}
-            assert f"{check} judged nothing in 0.0.5 (" in shown
+            assert f"{check} checked nothing in 0.0.5 (" in shown
         elif check == "integrity":  # the scenario with a reference is one of 0.0.3 and 0.0.4
             assert {(one["reason"], one["because_of"]) for one in silent} <= {
                 ("no thread of the client refers to a content", "case"),
@@ -127,7 +127,7 @@ def test_a_new_version_is_one_record_and_one_schema(
             }
         else:
             assert len(silent) < len(results), f"{check} is never judged in the new version"
-            assert f"{check} judged nothing" not in shown
+            assert f"{check} checked nothing" not in shown
 
 
 def test_a_new_version_is_migrated_to_along_the_lineage(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def _judge(playing: Mapping[str, Any], profile: SuiteProfile, version: str) -> t
     if not judged:
         return "not-judged", "none of its cases could be judged"
     if row["departing"]:
-        return "departs", f"{row['departing']} of {judged} cases are known departures"
+        return "departs", f"{row['departing']} of {judged} cases are known differences"
     if profile.faults and not row["fault_cases"]:
         return "not-judged", "none of its faults could be played: the target is not on a network or lacks capabilities"
     return CONFORMS, ""

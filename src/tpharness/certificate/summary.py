@@ -95,7 +95,7 @@ def certificate_markdown(predicate: Mapping[str, Any], reports: Sequence[Mapping
     departures = [one for playing in predicate["playings"] for one in playing["departures"]]
     if departures:
         rows = [(one["id"], ", ".join(one["findings"]), one["reason"]) for one in departures]
-        lines += ["", "## Known departures", "", *_table(("case", "findings", "reason"), rows)]
+        lines += ["", "## Known differences", "", *_table(("case", "findings", "reason"), rows)]
     unstable = sorted({case for playing in predicate["playings"] for case in playing["unstable"]})
     lines += _named("Not the same verdict in every order", unstable)
     lines += ["", f"Suite: tpharness {_escape(suite['version'])}, SHA-256 `{suite['digest']}`."]

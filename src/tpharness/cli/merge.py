@@ -79,12 +79,12 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
         say(f"COULD NOT RUN {merged.report['error']}")
     for line in tally_lines(merged.report):
         say(line)
-    counts = ", ".join(f"{count} {outcome.value}" for outcome, count in finished.counts.items() if count)
+    counts = ", ".join(outcome.counted(count) for outcome, count in finished.counts.items() if count)
     cases = counted(sum(finished.counts.values()), "case")
     say(
         f"{_verdict(merged.report)} {merged.shards} of {merged.shards} shards, "
         f"{_count_scenarios(merged.report, merged.scenarios)}, {cases} ({counts}), "
-        f"{len(finished.exercised)} of {finished.clause_count} clauses exercised"
+        f"{len(finished.exercised)} of {finished.clause_count} rules tested"
     )
     return finished.passed, dict(merged.report)
 

@@ -89,7 +89,7 @@ class ConsoleReport:
             return
         self.close()
         self._print_dim(tally_lines(tally_json(report.results)))
-        counts = ", ".join(f"{count} {outcome.value}" for outcome, count in report.counts.items()) or "nothing played"
+        counts = ", ".join(outcome.counted(count) for outcome, count in report.counts.items()) or "nothing played"
         cases = counted(sum(report.counts.values()), "case")
         of = counted(report.started.scenarios, "scenario")
         words = f"{report.scenarios} of {of}, {cases} ({counts}), {report.error}"
@@ -204,7 +204,7 @@ class ConsoleReport:
         expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
         listed = report.passed or self._verbosity > 0
         if expected and not self._one_of_several:
-            self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
+            self._out.print(f"\nknown differences ({len(expected)}), each with its reason in the baseline:")
             for name, reason in _group_by_reason(expected):
                 self._print_line(f"  {make_printable(name)}: {make_printable(reason)}", "yellow")
         self._print_advice(report)

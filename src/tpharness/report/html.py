@@ -140,7 +140,7 @@ def _sections(
         yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
     expected = [result for result in report.results if result.outcome is Outcome.EXPECTED]
     if expected:
-        yield f"<section><h2>{prefix}Known departures</h2>{expected_table(expected)}</section>"
+        yield f"<section><h2>{prefix}Known differences</h2>{expected_table(expected)}</section>"
     reasons = tally_json(report.results)["reasons"]
     if reasons:
         rows = [
@@ -180,7 +180,7 @@ def _pair_cell(report: Report, anchor: Callable[[str], str]) -> str:
     if report.finished is None:
         return f'<span class="bad">could not run</span> {text_html(report.error)}'
     counts = report.finished.counts
-    words = ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items())
+    words = ", ".join(outcome.counted(count) for outcome, count in counts.items())
     groups = group_failures(report.results)
     if not groups:
         word, colour = ("passed", "good") if report.passed else ("failed", "bad")
@@ -229,7 +229,7 @@ def _strips(wrong: Sequence[Result], shown: Mapping[str, PageEntry]) -> Iterator
     for name, numbers in failed.items():
         places = len(shown[name].timeline["places"])
         rects = "".join(f'<rect class="bad" x="{number}" y="0" width="1" height="1"/>' for number in sorted(numbers))
-        words = text_html(f"{name}: wrong after {len(numbers)} of {places} steps")
+        words = text_html(f"{name}: wrong at {len(numbers)} of {places} places")
         yield (
             f'<p>{words}<svg class="strip-line" role="img" aria-label="{words}" '
             f'viewBox="0 0 {places} 1" preserveAspectRatio="none">{rects}</svg></p>'

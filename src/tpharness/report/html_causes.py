@@ -28,12 +28,12 @@ def counts_bar(report: Report) -> str:
     """Return the outcomes of the cases in one line, with a bar of them."""
     counts = report.counts
     green = {"passed": "good", "expected": "known"}
-    kinds = [(o.value, n, green.get(o.value, "left" if o.green else "wrong")) for o, n in counts.items()]
-    words = ", ".join(f"{count} {name}" for name, count, _ in kinds)
+    kinds = [(n, green.get(o.value, "left" if o.green else "wrong")) for o, n in counts.items()]
+    words = ", ".join(outcome.counted(cases) for outcome, cases in counts.items())
     total = sum(counts.values())
     text = f"{counted(total, 'case')}: {words}" if total else "nothing was played"
     pieces, start = "", 0
-    for _, count, kind in kinds:
+    for count, kind in kinds:
         pieces += f'<rect class="bar-{kind}" x="{start}" y="0" width="{count}" height="1"/>'
         start += count
     box = f'class="bar" role="img" aria-label="{text_html(text)}" viewBox="0 0 {total} 1" preserveAspectRatio="none"'

@@ -1,4 +1,4 @@
-"""The tables of the HTML report, which need no script: counts, causes, known departures, clauses by version."""
+"""The tables of the HTML report, which need no script: counts, causes, known differences, clauses by version."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def facts_list(report: Report) -> str:
         facts.append(("cases", str(sum(finished.counts.values()))))
         facts += [(outcome.value, _count(count, green=outcome.green)) for outcome, count in finished.counts.items()]
         if finished.clause_count:
-            facts.append(("clauses exercised", f"{len(finished.exercised)} of {finished.clause_count}"))
+            facts.append(("rules tested", f"{len(finished.exercised)} of {finished.clause_count}"))
         facts.append(("seconds", f"{finished.seconds:.1f}"))
     return f'<dl class="facts">{"".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)}</dl>'
 
@@ -74,7 +74,7 @@ def profiles_table(tallies: Sequence[ProfileTally]) -> str:
 
 
 def expected_table(expected: Sequence[Result]) -> str:
-    """Return the known departures with their reasons."""
+    """Return the known differences with their reasons."""
     rows = [(text_html(result.id), text_html(result.reason)) for result in expected[:_MOST_EXPECTED]]
     more = len(expected) - _MOST_EXPECTED
     return table_html(("case", "reason"), rows) + (f"<p>and {more} more</p>" if more > 0 else "")

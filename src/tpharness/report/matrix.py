@@ -69,12 +69,12 @@ def _render_cell(report: Report) -> str:
             "nothing judged" if played else "nothing played"
         ]
         return f"[red]failed[/] {shorten(why[0], 60)}"
-    words = ", ".join(f"{count} {outcome.value}" for outcome, count in bad.items())
+    words = ", ".join(outcome.counted(count) for outcome, count in bad.items())
     departing = [f"{side} {count}" for side, count in count_departing(report.results).items() if count]
     who = f" (departing: {', '.join(departing)})" if departing else ""
     return f"[red]failed[/] {words} of {played}{who}"
 
 
 def _count_passed(counts: Mapping[Outcome, int]) -> str:
-    words: Sequence[str] = [f"{count} {o.value}" for o, count in counts.items() if o is not Outcome.PASSED]
+    words: Sequence[str] = [o.counted(count) for o, count in counts.items() if o is not Outcome.PASSED]
     return " + ".join([str(counts.get(Outcome.PASSED, 0)), *words])

@@ -40,7 +40,7 @@ class Unjudged:
     def line(self) -> str:
         """Return it as a line for people."""
         cases = counted(self.cases, "case")
-        return f"{self.check} judged nothing in {version_names(self.versions)} ({cases}): {self.why.reason}"
+        return f"{self.check} checked nothing in {version_names(self.versions)} ({cases}): {self.why.reason}"
 
 
 def brief_line(found: Sequence[Unjudged]) -> str:
@@ -50,7 +50,7 @@ def brief_line(found: Sequence[Unjudged]) -> str:
         held.setdefault(one.check, set()).update(one.versions)
     checks = [f"{check} in {version_names(v for v in Version if v in held[check])}" for check in held]
     hint = f"-v says why; tpharness explain {found[0].check} says what it checks"
-    return f"judged nothing: {'; '.join(checks)} ({hint})"
+    return f"not checked: {'; '.join(checks)} ({hint})"
 
 
 def unjudged(result: Result) -> list[Unjudged]:

@@ -64,13 +64,13 @@ class Report:
     @property
     def words(self) -> str:
         """How much was played, and with which outcomes: what stands behind PASSED or FAILED."""
-        counts = ", ".join(f"{count} {outcome.value}" for outcome, count in self.counts.items()) or "nothing played"
+        counts = ", ".join(outcome.counted(count) for outcome, count in self.counts.items()) or "nothing played"
         cases = counted(sum(self.counts.values()), "case")
         text = f"{counted(self.scenarios, 'scenario')}, {cases} ({counts})"
         if self.finished is None:
             return text
         exercised, known = len(self.finished.exercised), self.finished.clause_count
-        clauses = f", {exercised} of {known} clauses exercised" if known else ""
+        clauses = f", {exercised} of {known} rules tested" if known else ""
         return f"{text}{clauses}, {self.finished.seconds:.1f} s"
 
     @property

@@ -150,7 +150,7 @@ def _matrix(documents: Documents, interop: Mapping[str, Any], shown: set[str]) -
     if documents.reports:
         yield "\n## Played besides\n"
         yield _pairs([(one["server"], one["client"], one["counts"], one["passed"]) for one in documents.reports])
-    yield "\n## Known departures\n\nThe picture is the smallest case, as the reference plays it: what should be kept.\n"
+    yield "\n## Known differences\n\nThe picture is the smallest case as the reference plays it: what to keep.\n"
     rows = []
     for target, one in _departures():
         cases = [case for some in one["cases"].values() for case in some]

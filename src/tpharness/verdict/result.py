@@ -70,6 +70,18 @@ class Outcome(Enum):
         """What the outcome says of a case, as a phrase."""
         return _MEANINGS[self]
 
+    def counted(self, cases: int) -> str:
+        """Return so many cases of this outcome in words, such as `7 known differences`."""
+        one, more = _COUNTED.get(self, (self.value, self.value))
+        return f"{cases} {one if cases == 1 else more}"
+
+
+_COUNTED = {
+    Outcome.EXPECTED: ("known difference", "known differences"),
+    Outcome.NOT_APPLICABLE: ("not applicable", "not applicable"),
+    Outcome.NO_PART: ("does not use the target", "do not use the target"),
+    Outcome.COULD_NOT_RUN: ("could not run", "could not run"),
+}
 
 _MEANINGS = {
     Outcome.PASSED: "no check that had something to judge found anything wrong",
