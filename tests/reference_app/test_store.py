@@ -230,11 +230,34 @@ async def test_a_store_of_format_1_is_read(serve: Serve, tmp_path: Path) -> None
             "CREATE TABLE log (id INTEGER PRIMARY KEY, thread_id TEXT NOT NULL, entry BLOB NOT NULL);"
             "CREATE INDEX log_of_thread ON log (thread_id, id);"
             "INSERT INTO log (thread_id, entry) SELECT thread_id, entry FROM entries ORDER BY number, thread_id;"
-            "DROP TABLE entries; PRAGMA user_version = 1;"
+            "DROP TABLE entries; DROP TABLE heads; PRAGMA user_version = 1;"
         )
     connection.close()
     async with serve(settings) as peer:
         assert [await peer.thread(thread) for thread in ("t", "u")] == kept
+
+
+async def test_a_store_of_format_2_is_read(serve: Serve, tmp_path: Path) -> None:
+    """Its entries did not have digests; more is appended to its logs."""
+    settings = Settings(store=tmp_path / "s.db")
+    async with serve(settings) as peer:
+        for thread in ("t", "u"):
+            await peer.play(thread, run_body(TOOL_CALL))
+        kept = [await peer.thread(thread) for thread in ("t", "u")]
+    with sqlite3.connect(tmp_path / "s.db") as connection:
+        connection.executescript(
+            "ALTER TABLE entries RENAME TO other;"
+            "CREATE TABLE entries (thread_id TEXT NOT NULL, number INTEGER NOT NULL, entry BLOB NOT NULL,"
+            " PRIMARY KEY (thread_id, number)) WITHOUT ROWID;"
+            "INSERT INTO entries SELECT thread_id, number, entry FROM other;"
+            "DROP TABLE other; DROP TABLE heads; PRAGMA user_version = 2;"
+        )
+    connection.close()
+    for _ in range(2):
+        async with serve(settings) as peer:
+            assert [await peer.thread(thread) for thread in ("t", "u")] == kept
+            await peer.play("u", run_body(HELLO))
+            kept[1] = await peer.thread("u")
 
 
 class UnsyncedDisk(Disk):

@@ -129,6 +129,10 @@ class ReferenceApp:
         if self._threads is not None:
             await self._threads.stop()
 
+    async def until_lost(self) -> str:
+        """Wait until the store is lost; return why."""
+        return await self._store.until_lost()
+
     @contextlib.asynccontextmanager
     async def alive(self) -> AsyncIterator[None]:
         """Run while the context is open; an ASGI server's lifespan does the same. InputError as for `SqliteStore`."""

@@ -110,12 +110,23 @@ async def _serve(settings: Settings, listening: socket.socket, on_listening: Cal
         else:
             ending.append(loop.create_task(end()))
 
+    async def watch_store() -> None:
+        lost.append(await app.until_lost())
+        await end()
+
+    lost: list[str] = []
     heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     async with app.alive():
         with contextlib.ExitStack() as handlers:
             for number in heeded:
                 handlers.callback(_heed(loop, number, on_signal))
+            watching = loop.create_task(watch_store())
             await server.serve(sockets=[listening])
+            watching.cancel()
+    if lost:
+        raise InputError(
+            f"{settings.store}: {lost[0]}", hint="put the file back where it was, and start the server again"
+        )
 
 
 def _heed(loop: asyncio.AbstractEventLoop, number: int, on_signal: Callable[[], None]) -> Callable[[], object]:

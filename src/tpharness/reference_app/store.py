@@ -5,16 +5,19 @@ entries can no longer be lost: the process may die at any moment after. What sev
 goes into one transaction, so a wait for the disk is shared.
 
 A log is always a prefix of what was appended: after an append that failed, every later one of that thread fails too,
-until the log has been loaded, so that its writer knows what it holds. Entries are numbered, and a log that lacks
-one in the middle is not given out. What failed does not come back when the process dies: a commit whose sync failed
-may be on the disk whole, so its place is written over before anything else is read or appended.
+until the log has been loaded, so that its writer knows what it holds. A log that a disk has changed is not given out
+(`store_file`). What failed does not come back when the process dies: a commit whose sync failed may be on the disk
+whole, so its place is written over before anything else is read or appended.
+
+A file that is not ours, by its schema, is not written to. A store whose file is moved, or whose write-ahead log is
+removed, while it is open would go on writing to what nobody finds again: it brings everything into the database file
+that it has open, and from then on refuses all work.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import queue
 import sqlite3
 import threading
@@ -23,33 +26,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import orjson
-
 from tpharness.errors import InputError
 from tpharness.output import json_bytes
 from tpharness.reference_app.fold import Entry
-
-__all__ = ["DamagedLogError", "MemoryStore", "SqliteStore", "Store", "connect_file"]
-
-_FORMAT = 2
-_SCHEMA = (
-    """CREATE TABLE entries (
-        thread_id TEXT NOT NULL, number INTEGER NOT NULL, entry BLOB NOT NULL, PRIMARY KEY (thread_id, number)
-    ) WITHOUT ROWID""",
-)
-_FROM_FORMAT_1 = (
-    *_SCHEMA,
-    "INSERT INTO entries SELECT thread_id, row_number() OVER (PARTITION BY thread_id ORDER BY id), entry FROM log",
-    "DROP TABLE log",
+from tpharness.reference_app.store_file import (
+    FORMAT,
+    DamagedLogError,
+    append_entries,
+    check_log,
+    connect_file,
+    delete_log,
+    identify_files,
+    open_file,
+    read_log,
 )
 
+__all__ = ["DamagedLogError", "MemoryStore", "SqliteStore", "Store", "StoreLostError", "connect_file"]
 
-class DamagedLogError(Exception):
-    """A log without its entry `number`, or with one that cannot be read."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(f"its entry {number} cannot be read")
-        self.number = number
+_NO_MEMORY = "out of memory"
+
+
+class StoreLostError(sqlite3.OperationalError):
+    """The file of an open store is not where it was, or its log is not. Nothing is stored any more."""
 
 
 class _GapError(sqlite3.OperationalError):
@@ -86,6 +85,10 @@ class Store(Protocol):
         """Do blocking work in the store's thread, after what was appended before."""
         ...
 
+    async def until_lost(self) -> str:
+        """Wait until the store has been lost and refuses all work; return why. What is not on a disk never is."""
+        ...
+
     async def close(self) -> None:
         """Finish pending work, and close the store."""
         ...
@@ -112,13 +115,12 @@ class MemoryStore:
         """Do the work here: it does not touch a disk."""
         return work()
 
+    async def until_lost(self) -> str:
+        """Wait for ever."""
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
     async def close(self) -> None:
         """Do nothing."""
-
-
-def connect_file(path: Path) -> sqlite3.Connection:
-    """Open a file for the store's thread."""
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0.2)
 
 
 class SqliteStore:
@@ -137,11 +139,16 @@ class SqliteStore:
         self._work = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         try:
-            self._connection = _open(path, connect, sync=sync)
-        except (sqlite3.Error, OSError) as error:
+            self._connection = open_file(path, connect, sync=sync)
+            self._files = identify_files(path)
+        except (sqlite3.Error, OSError, MemoryError) as error:
             raise InputError(
-                f"{path}: {error}", hint="--store takes the file of a tpharness store that no other server has open"
+                f"{path}: {str(error) or _NO_MEMORY}",
+                hint="--store takes the file of a tpharness store that no other server has open",
             ) from error
+        self._path = path
+        self._lost: StoreLostError | None = None
+        self._is_lost = asyncio.Event()
         self._gaps: set[str] = set()
         """Threads of which an append failed; only the store's thread uses it."""
         self._remains = False
@@ -155,9 +162,7 @@ class SqliteStore:
         def insert(connection: sqlite3.Connection) -> None:
             if thread_id in self._gaps:
                 raise _GapError("an earlier append of this thread failed")
-            (last,) = connection.execute("SELECT max(number) FROM entries WHERE thread_id = ?", (thread_id,)).fetchone()
-            rows = [(thread_id, number, entry) for number, entry in enumerate(data, (last or 0) + 1)]
-            connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+            append_entries(connection, thread_id, data)
 
         return self._submit(_Work(insert, appends_to=thread_id))
 
@@ -166,24 +171,20 @@ class SqliteStore:
 
         sqlite3.Error if it cannot be read, DamagedLogError if it lacks an entry.
         """
-        query = "SELECT number, entry FROM entries WHERE thread_id = ? ORDER BY number"
 
-        def read(connection: sqlite3.Connection) -> list[tuple[int, bytes]]:
-            rows = connection.execute(query, (thread_id,)).fetchall()
+        def read(connection: sqlite3.Connection) -> Any:
+            found = read_log(connection, thread_id)
             self._gaps.discard(thread_id)
-            return rows
+            return found
 
-        rows = await self._submit(_Work(read))
-        for number, (found, _) in enumerate(rows, 1):
-            if found != number:
-                raise DamagedLogError(number)
-        return [_value(number, data) for number, data in rows] or None
+        rows, head = await self._submit(_Work(read))
+        return check_log(thread_id, rows, head) or None
 
     async def delete(self, thread_id: str) -> None:
         """Delete a log."""
 
         def remove(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM entries WHERE thread_id = ?", (thread_id,))
+            delete_log(connection, thread_id)
             self._gaps.discard(thread_id)
 
         await self._submit(_Work(remove))
@@ -191,6 +192,11 @@ class SqliteStore:
     async def run(self, work: Callable[[], Any]) -> Any:
         """Do blocking work in the store's thread."""
         return await self._submit(_Work(lambda _: work()))
+
+    async def until_lost(self) -> str:
+        """Wait until the store refuses all work, because its files are not where they were; return why."""
+        await self._is_lost.wait()
+        return str(self._lost)
 
     async def close(self) -> None:
         """Commit what was appended and close the file."""
@@ -219,7 +225,7 @@ class SqliteStore:
             results = self._transact([(work, done) for work, done in batch if work is not None])
             if last is not None:
                 running = False
-                with contextlib.suppress(sqlite3.Error):  # what a full disk did not take is in no log
+                with contextlib.suppress(sqlite3.Error, MemoryError):  # what a full disk did not take is in no log
                     self._connection.close()
                 results.append((last, None, None))
             self._loop.call_soon_threadsafe(_settle, results)
@@ -231,54 +237,56 @@ class SqliteStore:
         results: list[tuple[asyncio.Future[Any], Any, Exception | None]] = []
         connection = self._connection
         try:
+            if self._lost is not None:
+                raise self._lost  # noqa: TRY301  # as an error of SQLite
             self._write_over_remains()
             connection.execute("BEGIN IMMEDIATE")
             for work, done in batch:
                 try:
                     results.append((done, work.do(connection), None))
                 except Exception as error:
-                    if work.appends_to is not None and not isinstance(error, _GapError):
+                    failed = isinstance(error, MemoryError) or work.appends_to is not None
+                    if failed and not isinstance(error, _GapError):
                         raise
                     results.append((done, None, error))
             self._remains = True
             connection.execute("COMMIT")
             self._remains = False
+            self._require_files()
         except Exception as error:  # noqa: BLE001  # any error is passed to the callers
-            with contextlib.suppress(sqlite3.Error):
+            if isinstance(error, MemoryError):  # what Python makes of SQLite's
+                error = sqlite3.OperationalError(_NO_MEMORY)
+            with contextlib.suppress(sqlite3.Error, MemoryError):
                 connection.execute("ROLLBACK")
-            with contextlib.suppress(sqlite3.Error):  # else before the next transaction
+            with contextlib.suppress(sqlite3.Error, MemoryError):  # else before the next transaction
                 self._write_over_remains()
             self._gaps.update(work.appends_to for work, _ in batch if work.appends_to is not None)
             return [(done, None, error) for _, done in batch]
         return results
 
+    def _require_files(self) -> None:
+        """Raise StoreLostError if what was committed is in files that are not where they were.
+
+        It is brought into the database file, which somebody may have moved: then nothing is lost.
+        """
+        now = identify_files(self._path)
+        gone = next((name for name, found in self._files.items() if now.get(name) != found), None)
+        if gone is None:
+            return
+        try:
+            (busy, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            where = "" if busy else ", and what was stored is in the file that was opened, whatever its name is now"
+        except sqlite3.Error:
+            where = ""
+        self._lost = StoreLostError(f"{gone} was removed, moved or replaced while it was open{where}")
+        self._loop.call_soon_threadsafe(self._is_lost.set)
+        raise self._lost
+
     def _write_over_remains(self) -> None:
         """Commit something harmless where a commit has failed. Its frames would be found when the file is opened."""
         if self._remains:
-            self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            self._connection.execute(f"PRAGMA user_version = {FORMAT}")
             self._remains = False
-
-
-def _open(path: Path, connect: Callable[[Path], sqlite3.Connection], *, sync: bool) -> sqlite3.Connection:
-    connection = connect(path)
-    try:
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'OFF'}")
-        connection.execute("BEGIN EXCLUSIVE")
-        (found,) = connection.execute("PRAGMA user_version").fetchone()
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if found != _FORMAT:
-            steps = _SCHEMA if found == tables == 0 else _FROM_FORMAT_1 if found == 1 else None
-            if steps is None:
-                raise sqlite3.DatabaseError(f"the file is not a store of format {_FORMAT}")  # noqa: TRY301  # closed below
-            for step in (*steps, f"PRAGMA user_version = {_FORMAT}"):
-                connection.execute(step)
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _settle(results: Sequence[tuple[asyncio.Future[Any], Any, Exception | None]]) -> None:
@@ -289,13 +297,3 @@ def _settle(results: Sequence[tuple[asyncio.Future[Any], Any, Exception | None]]
             done.set_result(value)
         else:
             done.set_exception(error)
-
-
-def _value(number: int, data: bytes) -> Any:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(data)
-        except ValueError as error:
-            raise DamagedLogError(number) from error
