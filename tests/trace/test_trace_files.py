@@ -103,6 +103,36 @@ def test_a_trace_replaces_the_last_one_when_its_first_case_is_there(tmp_path: Pa
     assert names_in(tmp_path) == [name]
 
 
+def test_a_run_that_is_broken_off_keeps_the_last_whole_trace(tmp_path: Path) -> None:
+    """Beside its own, and through several of them, until a run comes to its end, with something to trace or not."""
+    path, last = tmp_path / "t.zip", tmp_path / "t.last.zip"
+    write(path, count=3).remove_old()
+    for _ in range(2):
+        broken_off = write(path)
+        assert broken_off.kept == last
+        assert (len(Trace.open(path).entries), len(Trace.open(last).entries)) == (1, 3)
+    whole = TraceWriter(path, traced="failed")
+    whole.add(ENTRY, files())
+    whole.remove_old()
+    whole.close()
+    assert whole.kept is None
+    assert names_in(tmp_path) == ["t.zip"]
+    write(path)
+    TraceWriter(path, traced="failed").remove_old()
+    assert names_in(tmp_path) == []
+
+
+def test_what_is_in_the_way_of_the_last_trace_stays(tmp_path: Path) -> None:
+    """A file of that name that is not a trace is somebody's."""
+    path, last = tmp_path / "t.zip", tmp_path / "t.last.zip"
+    write(path)
+    last.write_text("mine")
+    assert write(path, count=2).kept is None
+    TraceWriter(path, traced="failed").remove_old()
+    assert last.read_text() == "mine"
+    assert names_in(tmp_path) == ["t.last.zip"]
+
+
 @pytest.mark.parametrize("name", ["notes.txt", "notes.zip"])
 def test_what_is_not_a_trace_is_never_replaced(tmp_path: Path, name: str) -> None:
     """A slip in --trace-to deletes nothing."""

@@ -99,7 +99,8 @@ class TraceReport:
         left_out = f"; {writer.left_out} left out: {writer.problem}" if writer.left_out or writer.problem else ""
         groups = group_failures(self._bad)  # the first one's smallest case is the one to begin with, as the run says
         first = shlex.join(["tpharness", "show", str(path), *(group.smallest.id for group in groups[:1])])
-        return [f"trace: {path} ({counted(writer.cases, 'case')}{left_out})", f"look at it: {first}"]
+        before = [] if writer.kept is None else [f"the trace of the last whole run is kept: {writer.kept}"]
+        return [f"trace: {path} ({counted(writer.cases, 'case')}{left_out})", f"look at it: {first}", *before]
 
 
 def _why_left_out(result: Result) -> str:

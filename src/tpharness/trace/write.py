@@ -2,7 +2,8 @@
 
 What has been written stays readable whatever happens then: a full disk, a run that is broken off, a process that is
 killed. Nothing is written, and nothing is removed, before the first case. A trace that was there before is replaced,
-and nothing else is: a file or folder that is not a trace is refused.
+and nothing else is: a file or folder that is not a trace is refused. A run that is broken off has seen less than the
+one before it: that one's file is kept beside it, as `NAME.last.zip`, until a run comes to its end.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class TraceWriter:
 
     With `whole` a trace is written as soon as there is a case, also if none has files.
     `cases` counts the cases that have a file, `left_out` those that would have had one, and `problem` says why, "" if
-    there are none. No OSError is raised: a trace never changes how a run ends.
+    there are none. `kept` is the trace of an earlier run, if this one is broken off and has not replaced it. No OSError
+    is raised: a trace never changes how a run ends.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class TraceWriter:
         self._folder: Path | None = None
         self._closed = False
         self._broken = False
+        self._ended = False
         self._waiting: list[bytes] = []
 
     @property
@@ -90,11 +93,23 @@ class TraceWriter:
                 hint="name another place: --trace-to PATH",
             )
 
+    @property
+    def kept(self) -> Path | None:
+        """Where the trace of an earlier run is, that this one has not replaced since it was broken off."""
+        return None if self._ended or self._folder is None or not _is_trace(self._last) else self._last
+
+    @property
+    def _last(self) -> Path:
+        return self.path.with_name(f"{self.path.stem}.last.zip")
+
     def remove_old(self) -> None:
-        """Remove the trace of an earlier run, unless this one has begun and has done so."""
+        """Remove the traces of earlier runs, as this one has come to its end; its own stays."""
+        self._ended = True
         try:
             if self._folder is None:
                 _remove(self.path)
+            if self.packed:
+                _remove(self._last)
         except OSError as error:
             self.problem = f"that of an earlier run could not be removed: {error.strerror}"
 
@@ -171,6 +186,8 @@ class TraceWriter:
     def _begin(self) -> Path:
         if self.packed:
             folder = Path(tempfile.mkdtemp(prefix=f"{self.path.name}.", suffix=".part", dir=self.path.parent))
+            if not self._ended and _is_trace(self.path) and not self._last.exists():
+                self.path.replace(self._last)
             _remove(self.path)
         else:
             folder = self.path
