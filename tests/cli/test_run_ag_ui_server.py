@@ -76,6 +76,21 @@ def test_a_failure_is_in_every_report_and_the_trace_has_no_secret(call: Call, tm
     assert "endpoint-next-refused" in output(shown)
 
 
+def test_the_badge_counts_the_rules(call: Call, tmp_path: Path) -> None:
+    """Green for a server that keeps them, red where a MUST is broken; a badge of another kind is refused at once."""
+    for defect, message, colour in (("", "46 of 46", "brightgreen"), ("declares-no-version", "45 of 46", "red")):
+        with serving(defect) as server:
+            target = ("--server", f"ag-ui+http://127.0.0.1:{server.server_port}/")
+            call("run", "whole", *target, "--badge", "badge.json")
+            call("run", "whole", *target, "--badge", "badge.svg")
+            refused = call("run", "whole", *target, "--badge", "badge.png")
+        badge = json.loads((tmp_path / "badge.json").read_text("utf-8"))
+        words = f"{message} rules that are seen from outside are kept"
+        assert (badge["label"], badge["message"], badge["color"]) == ("AG-UI 1.0 producer", words, colour)
+        assert words in (tmp_path / "badge.svg").read_text("utf-8")
+        assert (refused.code, "is not a badge" in output(refused)) == (2, True)
+
+
 def test_known_failures_are_a_baseline(call: Call, tmp_path: Path) -> None:
     """Written once, expected then; what comes to pass is stale."""
     known = tmp_path / "known.yaml"

@@ -16,7 +16,15 @@ from tpharness.findings import shorten
 from tpharness.printable import counted, make_printable
 from tpharness.profiles import load_profiles
 
-__all__ = ["badge_endpoint", "badge_markdown", "badge_svg", "certificate_markdown", "claim_lines", "verdict_line"]
+__all__ = [
+    "badge_endpoint",
+    "badge_markdown",
+    "badge_picture",
+    "badge_svg",
+    "certificate_markdown",
+    "claim_lines",
+    "verdict_line",
+]
 
 _COLOURS = {"brightgreen": "#3a7d0a", "yellow": "#8a6500", "red": "#b3261e"}
 """Shields.io's names, and for our own badge a tone of each on which white text has a contrast of at least 4.5."""
@@ -47,8 +55,12 @@ def badge_endpoint(predicate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def badge_svg(predicate: Mapping[str, Any]) -> str:
-    """Return the badge as an SVG of its own: no font, script or address of anybody else's."""
-    badge = badge_endpoint(predicate)
+    """Return the badge of a certificate as an SVG."""
+    return badge_picture(badge_endpoint(predicate))
+
+
+def badge_picture(badge: Mapping[str, Any]) -> str:
+    """Return what shields.io's endpoint badge reads as an SVG that has no font, script or address of anybody else's."""
     label, message = html.escape(badge["label"]), html.escape(badge["message"])
     left, right = (len(badge[key]) * _WIDTH + 12 for key in ("label", "message"))
     text = '<text x="{x}" y="14" textLength="{length}">{text}</text>'

@@ -15,13 +15,15 @@ from rich.markup import escape
 
 from tpharness.apps.ag_ui.engine import CLIENT, run_posts
 from tpharness.apps.ag_ui.options import PREFIX, PROMPT, PostOptions, address_of
-from tpharness.apps.ag_ui.rules import rule_lines
+from tpharness.apps.ag_ui.rules import rule_lines, rules_badge
+from tpharness.certificate.summary import badge_picture
 from tpharness.cli.files import read_json
 from tpharness.cli.options import Exit, given_options
 from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import tracing
 from tpharness.errors import UsageError
 from tpharness.findings import Level, load_kinds, shorten
+from tpharness.output import check_writable, json_text, write_atomically
 from tpharness.printable import counted, make_printable, without_credentials
 from tpharness.report import ConsoleReport, Destination, Report
 from tpharness.report.terminal import make_console
@@ -34,7 +36,19 @@ __all__ = ["Posted", "run_ag_ui_server"]
 
 _GOES_WITH = (
     *("ids", "server", "report", "baseline", "write_baseline", "trace", "trace_to", "verbose", "quiet", "no_config"),
-    *("first", "maxfail", "prompt", "header", "forwarded_props", "state", "tools", "context", "patience", "own_host"),
+    *(
+        "first",
+        "maxfail",
+        "prompt",
+        "header",
+        "forwarded_props",
+        "state",
+        "tools",
+        "context",
+        "patience",
+        "own_host",
+        "badge",
+    ),
 )
 """The options of `run` that say something here."""
 
@@ -55,6 +69,7 @@ class Posted:
     context: Path | None = None
     patience: float | None = None
     owned: str | None = None
+    badge: Path | None = None
     baseline: Path | None = None
     write_baseline: Path | None = None
     maxfail: int = 0
@@ -85,6 +100,8 @@ def run_ag_ui_server(said: Posted, *, console: bool, destinations: Sequence[Dest
     )
     if said.patience is not None:
         options = options.waiting(said.patience)
+    if said.badge is not None:
+        _require_badge(said.badge)
     if said.write_baseline is not None:
         check_new_baseline(said.write_baseline, said.baseline)
     pipe = any(destination.path == "-" for destination in destinations)
@@ -104,6 +121,8 @@ def run_ag_ui_server(said: Posted, *, console: bool, destinations: Sequence[Dest
         if console and said.verbosity >= 0:
             for line in (*_advice(model), *_fates(model), "", *rule_lines(model.results)):
                 out.print(escape(make_printable(line)))
+        if said.badge is not None:
+            _write_badge(said.badge, model)
         if said.write_baseline is not None:
             write_new_baseline(said.write_baseline, model, said.baseline)
     raise Exit(0 if model.passed else 1)
@@ -128,6 +147,19 @@ def parse_header(text: str) -> tuple[str, str]:
     if not colon or not name.strip():
         raise UsageError(f"{shorten(text)} is not a header", hint="write 'Name: value'")
     return name.strip(), value.strip()
+
+
+def _require_badge(path: Path) -> None:
+    """UsageError for a badge that could not be written in the end."""
+    if path.suffix not in (".svg", ".json"):
+        raise UsageError(f"{path} is not a badge", hint="name a .svg, or a .json for shields.io's endpoint badge")
+    check_writable(path, "the badge")
+
+
+def _write_badge(path: Path, model: Report) -> None:
+    """Write the badge of a run that came to its end."""
+    badge = rules_badge(model.results)
+    write_atomically(str(path), badge_picture(badge) if path.suffix == ".svg" else json_text(badge) + "\n")
 
 
 def _alone(said: Posted) -> str:

@@ -139,6 +139,7 @@ def run(
     patience: Annotated[
         float | None, Option(metavar="SECONDS", min=0, help=f"How long an answer {_POSTS} may be silent [default: 10].")
     ] = None,
+    badge: Annotated[Path | None, Option(metavar="FILE", help=f"Write a badge {_POSTS}: .svg or .json.")] = None,
     own_host: Annotated[
         str | None, Option("--i-own-this-host", metavar="HOST", help=f"Allow a server {_POSTS} on this host.")
     ] = None,
@@ -157,7 +158,7 @@ def run(
     if told.said and not quiet:
         say(told.said, err=True)
     wants_console, destinations = parse_reports(report or [])
-    posted = (prompt, header, forwarded_props, state, tools, context, patience, own_host)
+    posted = (prompt, header, forwarded_props, state, tools, context, patience, own_host, badge)
     if any(posted) or any(one.startswith("ag-ui+") for one in server):
         from tpharness.cli.ag_ui_server import Posted, run_ag_ui_server  # noqa: PLC0415  # no other run needs it
 
@@ -172,6 +173,7 @@ def run(
             context=context,
             patience=patience,
             owned=own_host,
+            badge=badge,
             baseline=baseline,
             write_baseline=write_baseline,
             maxfail=1 if first else maxfail,

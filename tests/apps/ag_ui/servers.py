@@ -61,6 +61,7 @@ DEFECTS = {
     "fails-at-once": Defect("the model has no key", "endpoint-run-failed", "whole/1"),
     "refuses-half-calls": Defect("half arguments are an error", "endpoint-next-refused", "next/in-arguments"),
     "fails-on-left-calls": Defect("the model refuses the history", "endpoint-next-failed", "next/call-ended"),
+    "is-busy": Defect("the run that was left goes on for a while", "endpoint-next-busy", "next/in-text"),
     "runs-left-calls": Defect("the call of the history is run", "endpoint-call-run-unasked", "next/call-ended"),
     "answers-left-calls": Defect("an answer is made up", "endpoint-call-answered", "next/call-ended"),
     "invents-arguments": Defect("half arguments become {}", "endpoint-arguments-invented", "next/in-arguments"),
@@ -163,6 +164,9 @@ class Odd(plain.Handler):  # type: ignore[misc, name-defined]  # a module that i
                 if defect == "fails-at-once":
                     yield {"type": "RUN_ERROR", "message": "the model has no key"}
                     return
+                if defect == "is-busy" and self.comes_at_once(posted):
+                    yield {"type": "RUN_ERROR", "message": "another run is in progress"}
+                    return
                 if defect == "fails-on-left-calls" and _left(posted):
                     yield {"type": "RUN_ERROR", "message": "tool_calls must be followed by tool messages"}
                     return
@@ -174,6 +178,11 @@ class Odd(plain.Handler):  # type: ignore[misc, name-defined]  # a module that i
             yield event
             if kind == "TEXT_MESSAGE_CONTENT":
                 yield from self.behind_text(event)
+
+    def comes_at_once(self, posted: dict[str, Any]) -> bool:
+        """Whether this is the first post of a chat behind one that was left in its text."""
+        left = any(message.get("content") == "Let me" for message in posted["messages"])
+        return left and self.server.threads.count(posted["threadId"]) == 2
 
     def start(self, event: dict[str, Any], posted: dict[str, Any]) -> dict[str, Any]:
         """Return RUN_STARTED."""

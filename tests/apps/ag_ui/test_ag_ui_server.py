@@ -20,6 +20,9 @@ WARM = "How warm is it in Paris?"
 PAGE_TOOL = {"name": "show_map", "description": "Shows a map."}
 QUICK = Patience(connect=5, answer=5, silence=5, total=30, settle=5)
 IMPATIENT = {
+    "is-busy": Patience(settle=0.1),
+    "fails-on-left-calls": Patience(settle=0.1),
+    "refuses-half-calls": Patience(settle=0.1),
     "hangs": Patience(silence=0.2),
     "only-comments": Patience(silence=0.2),
     "keeps-the-body-open": Patience(settle=0.2),

@@ -6,6 +6,8 @@ The expected values are what a person read in the streams: see docs/AG_UI.md.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -102,7 +104,9 @@ def test_all_recordings_are_judged() -> None:
 
 
 PAGE = (docs_dir() / "AG_UI.md").read_text("utf-8")
-ROWS = re.findall(r"^\| (.+) \| (.+) \| (.+) \|$", PAGE.split("<!-- servers -->")[1], re.MULTILINE)[1:]
+ROWS = re.findall(
+    r"^\| (.+) \| (.+) \| (.+) \|$", PAGE.split("<!-- servers -->")[1].partition("<!-- /servers -->")[0], re.MULTILINE
+)[1:]
 NAMES = {
     "pydantic-ai-slim 2.68.0": "pydantic-ai-2.68.0",
     "ag-ui-strands 1.0.2": "ag-ui-strands-1.0.2",
@@ -122,6 +126,13 @@ def test_the_page_has_what_was_found_of_each_server() -> None:
         for level, text in zip((Level.MUST, Level.SHOULD), columns, strict=True):
             shown = {int(number) for number in re.findall(r"\b\d+\b(?!\.)", text)}
             assert shown == {int(kind.clauses[0][5:]) for kind in kinds if kind.level is level}, name
+
+
+def test_the_page_has_the_table_of_the_rules() -> None:
+    """As the script writes it: a row for each of the 114."""
+    script = Path(__file__).parents[3] / "scripts" / "ag_ui_page.py"
+    assert subprocess.run([sys.executable, str(script), "--check"], check=False).returncode == 0
+    assert len(re.findall(r"^\| \d+ \|", PAGE.split("<!-- rules -->")[1], re.MULTILINE)) == len(load_wire_rules())
 
 
 def test_the_page_counts_the_rules_by_what_judges_them() -> None:

@@ -214,9 +214,17 @@ async def _play_next(
     page.say(stage.options.says_next)
     posted = page.post()
     answer = await stage.poster.post(posted, reading=page.read())
-    found = judge.judge_next(answer, posted, stage.returned) if answer.status else []
-    became = judge.what_became(answer, posted, stage.returned) if answer.is_stream else ""
-    answers = [answer] if before is None else [before, answer]
+    answers = [*([] if before is None else [before]), answer]
+    busy: list[Finding] = []
+    if before is not None and judge.fails_next(answer):  # the run that we have left may still go on
+        await asyncio.sleep(stage.options.patience.settle)
+        posted = page.post()
+        again = await stage.poster.post(posted, reading=page.read())
+        answers.append(again)
+        if again.status and not judge.fails_next(again):
+            busy, answer = [judge.judge_busy(answer)], again
+    found = [*busy, *(judge.judge_next(answer, posted, stage.returned) if answer.status else ())]
+    became = judge.what_became(answer, posted, stage.returned) if answer.status else ""
     return _Played(id=case_id, about=about, answers=answers, findings=found, reason=became)
 
 

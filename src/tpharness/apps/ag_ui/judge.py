@@ -21,7 +21,9 @@ __all__ = [
     "KINDS",
     "LeftCall",
     "declared_version",
+    "fails_next",
     "judge_answer",
+    "judge_busy",
     "judge_declared_version",
     "judge_next",
     "judge_rejected",
@@ -49,6 +51,7 @@ VERSION_ECHOED = Kind("endpoint-version-echoed")
 RUN_FAILED = Kind("endpoint-run-failed")
 NEXT_REFUSED = Kind("endpoint-next-refused")
 NEXT_FAILED = Kind("endpoint-next-failed")
+NEXT_BUSY = Kind("endpoint-next-busy")
 CALL_RUN = Kind("endpoint-call-run-unasked")
 CALL_ANSWERED = Kind("endpoint-call-answered")
 ARGUMENTS_INVENTED = Kind("endpoint-arguments-invented")
@@ -74,6 +77,7 @@ KINDS = (
     RUN_FAILED,
     NEXT_REFUSED,
     NEXT_FAILED,
+    NEXT_BUSY,
     CALL_RUN,
     CALL_ANSWERED,
     ARGUMENTS_INVENTED,
@@ -202,6 +206,17 @@ def _described(answer: PostAnswer) -> str:
 # ------------------------------------------------------------------------------------------------ the turn after
 
 
+def fails_next(answer: PostAnswer) -> bool:
+    """Whether the turn after a cut was refused, or has failed."""
+    return bool(answer.status) and (not answer.is_stream or run_error_of(answer) is not None)
+
+
+def judge_busy(first: PostAnswer) -> Finding:
+    """Find that the turn after a cut has failed, and a moment later does not any more."""
+    said = run_error_of(first) if first.is_stream else _described(first)
+    return NEXT_BUSY.at(Place(side="the turn after"), got=shorten(str(said), _TOLD))
+
+
 def judge_next(answer: PostAnswer, posted: Mapping[str, Any], returned: Mapping[str, Sequence[Any]]) -> list[Finding]:
     """Judge the turn after a cut; `returned` has what each tool has returned before, by its name."""
     side = "the turn after"
@@ -256,6 +271,8 @@ def what_became(answer: PostAnswer, posted: Mapping[str, Any], returned: Mapping
             told.append(f"{name} is run unasked")
         elif CALL_ANSWERED.code in codes:
             told.append(f"{name} is answered by the server")
+        elif fails_next(answer):
+            told.append(f"{name} is in the way: the next run fails")
         elif snapshot is None:
             told.append(f"{name}: the wire does not show what became of it")
         else:

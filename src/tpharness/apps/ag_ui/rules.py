@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from tpharness.clauses import WireRule, load_wire_rules
 from tpharness.findings import Level
 from tpharness.verdict import Outcome, Result
 
-__all__ = ["CLASSES", "ClassOfRules", "count_rules", "judged_rules", "rule_lines"]
+__all__ = ["CLASSES", "ClassOfRules", "count_rules", "judged_rules", "rule_lines", "rules_badge"]
 
 CLASSES = {
     "wire": "by the wire alone",
@@ -66,6 +67,16 @@ def count_rules(results: Iterable[Result]) -> list[ClassOfRules]:
         )
         for name in ("wire", "input", "posts")
     ]
+
+
+def rules_badge(results: Iterable[Result]) -> dict[str, Any]:
+    """Return what shields.io's endpoint badge reads: how many of the rules that a run judges were kept."""
+    classes = count_rules(results)
+    kept, known = sum(one.kept for one in classes), sum(len(one.rules) for one in classes)
+    must = any(rule.level == "MUST" for one in classes for rule in one.broken)
+    colour = "brightgreen" if kept == known else "red" if must else "yellow"
+    words = f"{kept} of {known} rules that are seen from outside are kept"
+    return {"schemaVersion": 1, "label": "AG-UI 1.0 producer", "message": words, "color": colour}
 
 
 def rule_lines(results: Iterable[Result]) -> list[str]:
