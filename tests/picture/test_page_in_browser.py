@@ -266,3 +266,16 @@ def test_a_sound_stream_says_so(tmp_path: Path) -> None:
     assert "NOTHING IS WRONG" in header.upper()
     assert words.startswith("end of the run")
     assert red == 0
+
+
+def test_the_address_names_the_cut(page: Path) -> None:
+    """Who opens it sees the same case and the same place, also between the two frames of one event."""
+    for steps in (
+        ["press", "#server-cut", "ArrowLeft", 12],
+        ["press", "#rows", "Home"],
+        ["press", "#rows", "ArrowUp", 4],
+    ):
+        first = look_at(page, ["choose", "#case", "1"], steps, WORDS, THREADS, ["eval", "location.hash"])
+        words, threads, address = first.results[2:]
+        again = look_at(page, WORDS, THREADS, hash=address)
+        assert again.results == [words, threads], address

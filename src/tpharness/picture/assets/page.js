@@ -5,8 +5,9 @@ const byId = (id) => document.getElementById(id);
 
 /** A place of a sweep, such as `turn-1-event-12:timeout`, as a row of a timeline. */
 function rowOfPlace(timeline, place) {
-  const found = /^(?:turn-(\d+)-)?(event|byte)-(\d+)/.exec(place);
+  const found = /^(?:turn-(\d+)-)?(event|byte|row)-(\d+)/.exec(place);
   if (!found) return null;
+  if (found[2] === "row") return Math.min(Number(found[3]), timeline.rows.length - 1);
   const turn = found[1] === undefined ? timeline.turn : Number(found[1]);
   const count = Number(found[3]);
   let last = null;
@@ -138,6 +139,17 @@ class Viewer {
     this.place = Math.max(0, Math.min(this.current.places.length - 1, place));
     if (byId("together").checked) this.client = this.current.places[this.place];
     this.show(side);
+    this.address();
+  }
+
+  /** Have the address of the page name the place of the cut, so that a link opens exactly this. */
+  address() {
+    if (!this.entry.id.isWellFormed()) return; // no address can name it
+    const row = this.current.rows[this.current.places[this.place]];
+    const step = this.step(this.current.places[this.place]);
+    const unit = step.index !== undefined ? `event-${step.index + 1}` : row.to !== undefined ? `byte-${row.to}` : "";
+    const place = unit ? `turn-${row.turn}-${unit}` : `row-${this.current.places[this.place]}`;
+    history.replaceState(null, "", `#view/${encodeURIComponent(this.entry.id)}@${place}`);
   }
 
   /** Go to the next place that failed, after the last one to the first. */
