@@ -73,6 +73,8 @@ class Run:
         self._indices: set[Any] = set()
         self._unread: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._has_begun = asyncio.Event()
+        """Set when the start has been stored, or has failed."""
 
     async def start(self, before: Sequence[Entry]) -> None:
         """Store what comes before the run and its beginning, then start to play.
@@ -102,7 +104,9 @@ class Run:
         except BaseException:
             self._tools.running.pop(self, None)
             self._fold.end("error", self._fold.at, tell=True)
+            self._has_begun.set()
             raise
+        self._has_begun.set()
         self._task = asyncio.create_task(self._live(), name=f"run of {self._fold.thread_id}")
 
     def stop(self, reason: str) -> None:
@@ -112,7 +116,11 @@ class Run:
             self._wake.set()
 
     async def wait(self) -> None:
-        """Return when the run has ended and its thread shows it. May be cancelled without harm to the run."""
+        """Return when the run has ended and its thread shows it. May be cancelled without harm to the run.
+
+        One that is stopped while its start is being stored ends after that.
+        """
+        await self._has_begun.wait()
         if self._task is not None:
             await asyncio.shield(self._task)
 
