@@ -2,6 +2,7 @@
 
 python scripts/interop.py            # play, then write both
 python scripts/interop.py --client reference --client peer:ai-sdk-client   # only these; others stay as they were played
+python scripts/interop.py --wire ag-ui   # only the pairs over AG-UI
 python scripts/interop.py --render   # write the page again from what was played
 """
 
@@ -20,6 +21,7 @@ from tpharness.resources import conformance_dir, scenarios_dir
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.baselines import load_baseline
 from tpharness.scenario import load_scenario
+from tpharness.targets.peers import wire_of_peer
 from tpharness.verdict import Outcome, ResultReady, RunStarted
 
 ROOT = Path(__file__).parent.parent
@@ -28,26 +30,29 @@ PAGE = ROOT / "docs" / "INTEROP.md"
 SERVERS = ("reference", "peer:pydantic-ai", "peer:ai-sdk-server", "peer:langgraph")
 CLIENTS = ("reference", "peer:ai-sdk-client", "peer:ai-sdk-browser")
 PAIRS = [(server, client) for server in SERVERS for client in CLIENTS]
+AG_UI_PAIRS = [("reference", "peer:ag-ui-client"), ("reference", "peer:ag-ui-client-one-read")]
+"""What is played over AG-UI: each peer with the reference."""
 TEMPLATE = ROOT / "scripts" / "interop.md"
 REPRODUCTIONS = ROOT / "docs" / "reproductions"
 
 
-def play(clients: Sequence[str], before: dict[str, Any]) -> dict[str, Any]:
-    """Play every server with these clients; return the results, those of other clients as they were `before`."""
+def play(chosen: Sequence[tuple[str, str]], before: dict[str, Any]) -> dict[str, Any]:
+    """Play these pairs; return the results, those of the others as they were `before`."""
     names: dict[str, str] = dict(before["names"])
     kept = {(pair["server"], pair["client"]): pair for pair in before["pairs"]}
     pairs = []
     unplayable: dict[str, collections.Counter[str]] = {}
-    for server, client in PAIRS:
-        if client not in clients:
-            pairs.append(kept[server, client])
+    for server, client in (*PAIRS, *AG_UI_PAIRS):
+        if (server, client) not in chosen:
+            pairs += [kept[server, client]] if (server, client) in kept else []
             continue
+        wire = wire_of_peer(server) or wire_of_peer(client) or "vsp"
         scenarios = 0
         baseline = load_baseline(server=server, client=client)
         counts: collections.Counter[str] = collections.Counter()
         departures: collections.Counter[str] = collections.Counter()
         wrong = []
-        for event in run_suite(RunOptions(server=server, client=client)):
+        for event in run_suite(RunOptions(server=server, client=client, wire=wire)):
             if isinstance(event, RunStarted):
                 names[server], names[client] = event.server, event.client
                 scenarios = event.scenarios
@@ -112,6 +117,7 @@ def render(data: dict[str, Any]) -> str:
     places = {
         **data["names"],
         "matrix": _matrix(data),
+        "ag_ui": _over_ag_ui(data),
         "departures": _departures(),
         "reasons": "\n".join(f"- **{one['title']}** (`{one['target']}`): {one['reason']}." for one in departures()),
         "reports": "\n".join(map(_report, reports())),
@@ -137,13 +143,25 @@ def _matrix(data: dict[str, Any]) -> str:
         row = [f"`{server}`"]
         for client in CLIENTS:
             counts = pairs.get((server, client))
-            shown = (("passed",), ("expected",), ("not-applicable", "no-part"))
-            sums = [sum((counts or {}).get(key, 0) for key in keys) for keys in shown]
-            text = "not played" if counts is None else " / ".join(map(str, sums))
+            text = _sums(counts)
             few = played.get((server, client), 0) < max(played.values())
             row.append(f"{text} (of {played[server, client]} scenarios)" if counts is not None and few else text)
         rows.append(row)
     return _table(["server", *(f"`{client}`" for client in CLIENTS)], rows)
+
+
+def _over_ag_ui(data: dict[str, Any]) -> str:
+    pairs = {(pair["server"], pair["client"]): pair["counts"] for pair in data["pairs"]}
+    rows = [[f"`{server}`", f"`{client}`", _sums(pairs.get((server, client)))] for server, client in AG_UI_PAIRS]
+    return _table(["server", "client", "passed / depart / do not apply"], rows)
+
+
+def _sums(counts: dict[str, int] | None) -> str:
+    """Return the cases that passed, that depart as a baseline says, and that do not apply."""
+    if counts is None:
+        return "not played"
+    shown = (("passed",), ("expected",), ("not-applicable", "no-part"))
+    return " / ".join(str(sum(counts.get(key, 0) for key in keys)) for keys in shown)
 
 
 def _departures() -> str:
@@ -185,9 +203,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--render", action="store_true")
     parser.add_argument("--client", action="append", choices=CLIENTS)
+    parser.add_argument("--wire", choices=("vsp", "ag-ui"))
     options = parser.parse_args()
     if not options.render:
-        data = play(options.client or CLIENTS, json.loads(DATA.read_text("utf-8")))
+        chosen = [pair for pair in PAIRS if pair[1] in (options.client or CLIENTS) and options.wire != "ag-ui"]
+        chosen += [] if options.client or options.wire == "vsp" else AG_UI_PAIRS
+        data = play(chosen, json.loads(DATA.read_text("utf-8")))
         DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(render(json.loads(DATA.read_text("utf-8"))), encoding="utf-8")
 

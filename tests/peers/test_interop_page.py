@@ -45,7 +45,7 @@ def test_the_reports_print_what_the_page_says(
         path = interop.REPRODUCTIONS / report["file"]
         command = [sys.executable, str(path)]
         if kind == ".mjs":
-            program = node_program(PEERS / "ai_sdk")
+            program = node_program(PEERS / report.get("packages", "ai_sdk"))
             copy = program.scripts / f"report-{tmp_path.name}.mjs"
             shutil.copy(path, copy)
             request.addfinalizer(copy.unlink)

@@ -53,7 +53,7 @@ def application(
         str | None,
         Option(
             metavar="CLIENT",
-            help="Let a real client post: peer:ai-sdk-client, peer:ai-sdk-client@6, peer:ai-sdk-browser, ….",
+            help="Let a real client post: peer:ai-sdk-client, peer:ai-sdk-browser, peer:ag-ui-client, ….",
         ),
     ] = None,
     allow_tool: Annotated[

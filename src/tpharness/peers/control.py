@@ -40,12 +40,12 @@ from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.marks import event_times
 from tpharness.targets.remote import CannotPlayError
-from tpharness.wires.sse.writer import encode_json
+from tpharness.wires.ag_ui.carriers import carry
+from tpharness.wires.registry import default_wire, wire_named
 
 __all__ = ["ActiveRun", "Conversation", "Framework", "application", "main"]
 
 _LOG = logging.getLogger("tpharness.peers")
-_HEADERS = {"x-vercel-ai-ui-message-stream": "v1", "cache-control": "no-cache"}
 
 
 class Conversation(Protocol):
@@ -81,6 +81,11 @@ class Framework(Protocol):
     @property
     def part_kinds(self) -> frozenset[str]:
         """The kinds of parts that its model can answer with."""
+        ...
+
+    @property
+    def wire(self) -> str:
+        """The wire that its streams are: `vsp` or `ag-ui`."""
         ...
 
     def converse(self, thread_id: str) -> Conversation:
@@ -183,7 +188,7 @@ class _Application:
             marks=asked.marks,
             waiting=waiting,
             quiet=scripted.quiet,
-            notices={index: _frame(notice.chunk()) for index, notice in scripted.notices.items()},
+            notices={index: self._frame(notice.chunk()) for index, notice in scripted.notices.items()},
             at_end=None if planned is None else lambda: self._end_as_scripted(thread, planned),
         )
         prompts = tuple(part for turn in asked.user for part in turn["parts"])
@@ -193,7 +198,8 @@ class _Application:
         thread.task = asyncio.create_task(self._live(thread, live))
         self._tasks.add(thread.task)
         thread.task.add_done_callback(self._tasks.discard)
-        return StreamingResponse(self._body(thread, live), headers=_HEADERS, media_type="text/event-stream")
+        headers = {"cache-control": "no-cache", **wire_named(self._framework.wire).headers}
+        return StreamingResponse(self._body(thread, live), headers=headers, media_type="text/event-stream")
 
     async def add_user_turn(self, request: Request) -> Response:
         turn = await read_request(request, self._settings, partial(require_valid, "userTurn"))
@@ -230,6 +236,11 @@ class _Application:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _frame(self, chunk: Mapping[str, Any]) -> bytes:
+        """Return an event of the application, as its wire has it."""
+        wire = wire_named(self._framework.wire)
+        return wire.encode([chunk if wire is default_wire() else carry(chunk)])
 
     # ------------------------------------------------------------------------------------------------ runs
 
@@ -372,10 +383,6 @@ def main(make: Callable[[], Framework], arguments: Sequence[str] | None = None) 
         application(framework), host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1
     )
     uvicorn.Server(config).run()
-
-
-def _frame(chunk: Mapping[str, Any]) -> bytes:
-    return b"data: " + encode_json(chunk) + b"\n\n"
 
 
 def _json(value: Any) -> Response:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+from tpharness import targets
 from tpharness.errors import UsageError
 from tpharness.rooms import histories_room
 from tpharness.run.engine import run_suite
@@ -17,7 +18,7 @@ from tpharness.run.options import RunOptions
 from tpharness.run.requests import parse_dialects
 from tpharness.verdict.events import RunEvent
 from tpharness.verdict.pair import Pair
-from tpharness.wires.registry import default_wire, wire_named
+from tpharness.wires.registry import WIRES
 
 __all__ = ["plan_runs", "play_run"]
 
@@ -42,11 +43,8 @@ def plan_runs(
         )
     if options.shard is not None and (histories or len(servers) > 1 or len(clients) > 1):
         raise UsageError("a shard is a part of one run on one pair", hint="run the pairs, or histories, one by one")
-    if wire_named(options.wire) is not default_wire() and (servers or clients or histories or options.faults):
-        raise UsageError(
-            f"over {options.wire} the reference plays both sides, without faults",
-            hint="leave --server, --client, --fault and histories away, or --wire",
-        )
+    if servers or clients or options.wire != next(iter(WIRES)):
+        targets.require_wire(options.wire, (*servers, *clients), plain=not (histories or options.faults))
     shared = replace(options, versions=versions or None)
     runs: dict[Pair, RunOptions] = {}
     if versions or not histories:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         StreamEnd,
         TargetOutput,
     )
+    from tpharness.targets.peers import require_wire
     from tpharness.targets.reference import Reference
     from tpharness.targets.releases import is_tested_release
     from tpharness.targets.spec import TARGETS, resolve_client, resolve_server
@@ -35,6 +36,7 @@ __all__ = [
     "StreamEnd",
     "TargetOutput",
     "is_tested_release",
+    "require_wire",
     "resolve_client",
     "resolve_server",
 ]
@@ -53,6 +55,7 @@ __getattr__, __dir__ = lazy_names(
             "StreamEnd",
             "TargetOutput",
         ),
+        "tpharness.targets.peers": ("require_wire",),
         "tpharness.targets.reference": ("Reference",),
         "tpharness.targets.releases": ("is_tested_release",),
         "tpharness.targets.spec": (

@@ -40,6 +40,7 @@ from tpharness.targets.remote import (
 )
 from tpharness.targets.resume import data_frames, join_resumed
 from tpharness.targets.stream_promises import BEATS, find_broken_promises, judge_hold, judge_silence
+from tpharness.wires.registry import recognize
 
 __all__ = ["HttpOptions", "HttpRun"]
 
@@ -328,7 +329,7 @@ class HttpRun:
     def _endless(self, kind: Kind, words: str) -> BrokenContractError:
         """Return the error for a stream without an end: that of the cancel, if the stream does not tell of it."""
         stream = self._stream
-        if stream.cancelled and not self._news.ended and b'"abort"' not in stream.data:
+        if stream.cancelled and not self._news.ended and not self._says_stopped():
             kind, words = CAPABILITY_KINDS["cancel"], f"it is answered, and the stream does not end: {words}"
         return self._contract_error(kind, words)
 
@@ -358,8 +359,12 @@ class HttpRun:
         elif not shown and await self._end.is_shown():
             words = "when it is answered, the thread does not show the interruption yet"
             self._findings.append(promise_finding("cancel", words))
-        if stopped and b'"abort"' not in self._stream.data:
+        if stopped and not self._says_stopped():
             self._findings.append(NOT_TOLD.at(Place(side="server"), got=bytes(self._stream.data[-60:])))
+
+    def _says_stopped(self) -> bool:
+        data = bytes(self._stream.data)
+        return recognize(data).says_stopped.search(data) is not None
 
     async def _cancel(self, reason: str) -> bool:
         """Cancel the run; return whether there was one. BrokenContractError for another answer than the contract's."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,12 @@ from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.node_packages import node_program
 from tpharness.targets.python_packages import python_command, released_python
-from tpharness.targets.releases import Release, npm_source, resolve_release
+from tpharness.targets.releases import Release, npm_source, resolve_release, tested_release
 from tpharness.targets.remote import Patience
 from tpharness.targets.server_process import ServerProcess
+from tpharness.wires.registry import default_wire, wire_named
 
-__all__ = ["Peer", "PeerClient", "PeerServer", "known_peers"]
+__all__ = ["Peer", "PeerClient", "PeerServer", "known_peers", "require_wire", "wire_of_peer"]
 
 _PEERS_FOLDER = Path(__file__).parent.parent / "peers"
 _START_SECONDS = 20.0
@@ -60,6 +61,10 @@ class Peer:
     """Whether it drives a browser, which is found or installed before it starts."""
     at_once: int | None = None
     """How many cases it plays at the same time; None for the default of targets over HTTP."""
+    wire: str = "vsp"
+    """The wire that it speaks."""
+    own_packages: bool = False
+    """Whether its Python packages are not those of tpharness's extras: they get an environment of their own."""
     module: str = ""
     """The module of a peer of ours in Python; `{python}` stands for the words that run it."""
     release: Release | None = None
@@ -92,6 +97,16 @@ _BUILT_IN = (
         )
         for role in ("server", "client")
     ),
+    *(
+        Peer(
+            name=f"ag-ui-client{name}",
+            command=("{node}", "{scripts}/client.mjs", "--port", "{port}", "--reads", reads),
+            packages="ag_ui",
+            shared=("ai_sdk",),
+            wire="ag-ui",
+        )
+        for name, reads in (("", "events"), ("-one-read", "one"))
+    ),
     Peer(
         name="ai-sdk-browser",
         command=("{node}", "{scripts}/browser.mjs", "--port", "{port}"),
@@ -114,6 +129,26 @@ def known_peers(folder: Path | None = None) -> dict[str, Peer]:
     if file is not None:
         peers |= {peer.name: peer for peer in _read(file)}
     return peers
+
+
+def wire_of_peer(spec: str) -> str | None:
+    """Return the wire that a peer of ours speaks, by what a user wrote for a target; None for any other target."""
+    name = spec.partition(":")[2].partition("@")[0]
+    return next((peer.wire for peer in _BUILT_IN if spec.startswith("peer:") and peer.name == name), None)
+
+
+def require_wire(wire: str, specs: Sequence[str], *, plain: bool) -> None:
+    """UsageError for a target that does not speak the wire of a run, or another wire in a run that is not `plain`."""
+    default, asked = default_wire().name, wire_named(wire).name
+    wires = {spec: wire_of_peer(spec) or default for spec in specs if spec != "reference"}
+    for spec, spoken in wires.items():
+        if spoken not in (asked, default):
+            raise UsageError(f"{spec} speaks {spoken}, and the run is over {asked}", hint=f"add --wire {spoken}")
+    if asked != default and (not plain or set(wires.values()) - {asked}):
+        raise UsageError(
+            f"over {asked} the reference plays both sides, or a peer that speaks it, without faults",
+            hint="leave --server, --client, --fault and histories away, or --wire",
+        )
 
 
 async def _start(peer: Peer, process: ServerProcess) -> None:
@@ -207,7 +242,7 @@ def _as_tested(peer: Peer) -> Peer:
             f"peer:{peer.name} needs a release: its command in {PROJECT_FILE} has {_RELEASE}",
             hint=f"write peer:{peer.name}@RELEASE",
         )
-    return peer
+    return replace(peer, release=tested_release(peer.name)) if peer.own_packages else peer
 
 
 def _read(file: Path) -> list[Peer]:

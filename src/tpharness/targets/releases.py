@@ -20,7 +20,15 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.findings import quote
 from tpharness.targets.node_packages import cache_folder
 
-__all__ = ["Release", "ReleasedFramework", "framework_of", "is_tested_release", "npm_source", "resolve_release"]
+__all__ = [
+    "Release",
+    "ReleasedFramework",
+    "framework_of",
+    "is_tested_release",
+    "npm_source",
+    "resolve_release",
+    "tested_release",
+]
 
 _FILE = Path(__file__).parent.parent / "peers" / "releases.toml"
 _EXACT = re.compile(r"\d+\.\d+\.\d+(?:[-.]?[0-9A-Za-z][0-9A-Za-z.-]*)?")
@@ -121,6 +129,12 @@ def resolve_release(peer: str, text: str) -> Release:
             hint=f"{names} can; a peer of tpharness.toml can if its command has {{release}}",
         )
     return framework.resolve(text, f"peer:{peer}@{text}")
+
+
+def tested_release(peer: str) -> Release | None:
+    """Return the release that a peer of ours is tested with, None if it can be played in one release only."""
+    framework = framework_of(peer)
+    return None if framework is None else Release(framework=framework, number=framework.newest)
 
 
 def is_tested_release(peer: str, text: str) -> bool:

@@ -245,6 +245,8 @@ class Wire:
     """Whether an event of the wire, as a JSON object, is the last one of a run that ends in order."""
     ends_stream: re.Pattern[bytes]
     """Matches in a frame that says how the turn ends, and in what ends the body."""
+    says_stopped: re.Pattern[bytes]
+    """Matches in a stream that reports to its client that somebody has stopped the run."""
     needs_no_event: Callable[[Mapping[str, Any]], bool]
     """Whether a server may send this event of the wire without an event of the run: what opens and ends a stream."""
     split_delta: Callable[[bytes], list[bytes]]

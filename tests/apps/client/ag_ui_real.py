@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import tpharness
 from tpharness.resources import conformance_dir
 from tpharness.targets.node_packages import node_program
 
 __all__ = ["TABLE", "play_with_the_real_client"]
 
 Json = dict[str, Any]
-FOLDER = Path(__file__).with_name("ag_ui_client")
+SCRIPTS = Path(__file__).with_name("ag_ui_client")
 TABLE = conformance_dir() / "probes" / "ag-ui-client-1.0.0.json"
 _SECONDS = 300.0
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -23,7 +24,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 def play_with_the_real_client(scenes: Mapping[str, list[Json]]) -> dict[str, list[Json]]:
     """Return for each run of each scene what `@ag-ui/client` posted, how the run ended for it, and what it held."""
-    program = node_program(FOLDER)
+    program = node_program(Path(tpharness.__file__).parent / "peers" / "ag_ui", [SCRIPTS])
     played = subprocess.run(
         [program.node, program.scripts / "play.mjs"],
         input=json.dumps(scenes),

@@ -83,6 +83,10 @@ class AgUi:
             streaming = set() if stream is None else stream.streaming
             self._chat.messages = screen_of(self.held, streaming, approvals_on(self._chat.messages))
 
+    def messages_on(self, chat: Chat) -> list[Json]:
+        """Return the messages that the screen of a chat shows."""
+        return [message for shown in chat.messages for message in messages_of(shown)]
+
     # ------------------------------------------------------------------------------------------------ inside
 
     def _take_up(self, chat: Chat) -> None:
@@ -90,7 +94,7 @@ class AgUi:
         self._chat = chat
         self.held = replace(
             self.held,
-            messages=[message for shown in chat.messages for message in messages_of(shown)],
+            messages=self.messages_on(chat),
             interrupts=self.held.interrupts or deepcopy(list(kept_beside(chat.last).get("interrupts", ()))),
             unfinished=set(self.held.unfinished),
         )
@@ -101,7 +105,7 @@ class AgUi:
         for call_id in self.held.unanswered():
             call = self.held.call(call_id)
             if call is not None and call["function"]["name"] in names:
-                result = {"id": str(uuid4()), "role": "tool", "toolCallId": call_id, "content": ""}
+                result = {"id": f"{call_id}-not-run", "role": "tool", "toolCallId": call_id, "content": ""}
                 self.held.answer({**result, "error": _NOT_RUN})
 
     def _resume(self, *, answered: bool) -> Iterator[Json]:

@@ -40,6 +40,7 @@ class _Program:
     packages: str
     shared: tuple[str, ...] = ()
     browser: bool = False
+    wire: str = "vsp"
     version: ClientVersion = NEWEST
 
 
@@ -50,6 +51,7 @@ CLIENTS: Mapping[str, _Program] = {
     "peer:ai-sdk-browser": _Program(
         script="pressed_page.mjs", packages="ai_sdk_browser", shared=("ai_sdk",), browser=True
     ),
+    "peer:ag-ui-client": _Program(script="agent.mjs", packages="ag_ui", shared=("ai_sdk",), wire="ag-ui"),
 }
 """The real clients, by the names that they have as targets."""
 
@@ -68,7 +70,7 @@ class Buttons:
     def __init__(self, name: str) -> None:
         self._name = name
         self._program = CLIENTS[name]
-        self.version = self._program.version
+        self.version, self.wire = self._program.version, self._program.wire
         self._process: asyncio.subprocess.Process | None = None
         self._reading: list[asyncio.Task[None]] = []
         self._waiting: dict[int, asyncio.Future[Any]] = {}

@@ -1,8 +1,8 @@
-"""RealClient: the AI SDK's own client in front of an application, its buttons pressed, every byte seen on its way.
+"""RealClient: the AI SDK's or AG-UI's own client in front of an application, its buttons pressed, every byte seen.
 
 In: what the user does. Out: the same replies and messages as from `ChatClient`, and `differences`: where what the real
-client posts or holds is not what `UseChat` would. The client keeps the messages; the request profile may put them into
-another body, as `prepareSendMessagesRequest` does.
+client posts or holds is not what `UseChat` or the profile `ag-ui` would. The client keeps the messages; a request
+profile of the AI SDK's may put them into another body, as `prepareSendMessagesRequest` does.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Self
 import aiohttp
 from aiohttp import web
 
+from tpharness.apps.client.ag_ui import AgUi
 from tpharness.apps.client.buttons import Buttons
 from tpharness.apps.client.message import MessageFold
 from tpharness.apps.client.profile import Chat, Profile, Trigger, make_body, make_translator
@@ -39,19 +40,22 @@ _SHOWN = 200
 
 
 class RealClients:
-    """Real clients of one kind, `peer:ai-sdk-client` or `peer:ai-sdk-browser`. As a context they can be opened.
+    """Real clients of one kind, such as `peer:ai-sdk-client`. As a context they can be opened.
 
-    UsageError for a profile whose clients do not read UI message streams.
+    UsageError for a profile whose clients read another wire than these.
     """
 
     def __init__(self, name: str, profile: Profile) -> None:
-        if make_translator(profile) is not None:
-            raise UsageError(
-                f"{name} reads UI message streams, which the answers to this request profile are not",
-                hint="leave `client` out: tpharness posts itself then",
-            )
         self._profile = profile
         self._buttons = Buttons(name)
+        if self._buttons.wire == "ag-ui" and not isinstance(profile, AgUi):
+            raise UsageError(f"{name} reads AG-UI", hint='write history = "ag-ui", or another client')
+        if self._buttons.wire != "ag-ui" and make_translator(profile) is not None:
+            other = "write peer:ag-ui-client, or " if isinstance(profile, AgUi) else ""
+            raise UsageError(
+                f"{name} reads UI message streams, which the answers to this request profile are not",
+                hint=f"{other}leave `client` out: tpharness posts itself then",
+            )
         self._relay = Relay()
         self._names = itertools.count(1)
         self._stack = AsyncExitStack()
@@ -123,7 +127,13 @@ class RealClient:
         self.chat = Chat(id=chat_id or generate_id())
         self._ids = generate_id(12)
         self._made = itertools.count(1)
-        self._model = UseChat(self.chat, lambda: f"{self._ids}{next(self._made):04d}", version=buttons.version)
+        self._page = profile.for_chat(self.chat, self._extra) if isinstance(profile, AgUi) else None
+        self._model = UseChat(
+            self.chat,
+            lambda: f"{self._ids}{next(self._made):04d}",
+            version=buttons.version,
+            writes=self._page is None,
+        )
         self._opened = False
         self._pressed: deque[_Press] = deque()
         self._sent: dict[int, Downstream] = {}
@@ -150,13 +160,17 @@ class RealClient:
         await asyncio.gather(*(task for reply, task in self._followed if reply.end is End.BROKEN))
         held = await self._buttons.ask(self._name, "look", read=self._read())
         messages: list[dict[str, Any]] = held["messages"]
+        if self._page is not None:  # which holds messages of another shape than is shown
+            self._compare("the page", messages, self._page.held.messages)
+            return self.messages
         self._compare("the screen", messages, self.messages)
         return messages
 
     def submit(self, text: str) -> Reply:
         """Write a message."""
         self._open()
-        return self._press(Trigger.SUBMIT, self._model.submit(text), "submit", says=text, text=text)
+        fold = self._model.submit(text)
+        return self._press(Trigger.SUBMIT, fold, "submit", says=text, text=text, id=self.chat.last["id"])
 
     def regenerate(self) -> Reply:
         """Ask for another answer to the last message of the user."""
@@ -177,7 +191,9 @@ class RealClient:
         if fold is None:
             return None
         given = {} if reason is None else {"reason": reason}
-        return self._press(Trigger.APPROVE, fold, "approve", approved=answers_to(waiting, approved), **given)
+        requests = [part["approval"]["id"] for part in waiting]
+        answers = answers_to(waiting, approved)
+        return self._press(Trigger.APPROVE, fold, "approve", requests=requests, approved=answers, **given)
 
     def resume(self) -> Reply | None:
         """Take up the answer that is streaming; None without an address for it."""
@@ -229,7 +245,7 @@ class RealClient:
             return reply
         posted = json.loads(body)
         self.posted.append(posted)
-        self._compare(f"post {len(self.posted)}", posted, press.expected)
+        self._compare(f"post {len(self.posted)}", _without_run(posted), _without_run(press.expected))
         try:
             data = self._in_profile(posted, press.trigger or Trigger.SUBMIT) or body
         except UsageError as error:
@@ -246,8 +262,10 @@ class RealClient:
     # ------------------------------------------------------------------------------------------------ inside
 
     def _press(self, trigger: Trigger | None, fold: MessageFold, do: str, *, says: str = "", **more: Any) -> Reply:
-        expected = AiSdk().body(self.chat, trigger) if trigger is not None else {}
-        reply = Reply(fold, limits=self._limits, says=says, after_leaving=self._stop)
+        posts = self._page or AiSdk()
+        expected = posts.body(self.chat, trigger) if trigger is not None else {}
+        translator = posts.translator()
+        reply = Reply(fold, limits=self._limits, translator=translator, says=says, after_leaving=self._stop)
         self.replies.append(reply)
         self._pressed.append(_Press(reply=reply, trigger=trigger, expected=deepcopy({**self._extra, **expected})))
         told = self._buttons.press(self._name, do, **more)
@@ -264,7 +282,7 @@ class RealClient:
             "open",
             chat=self.chat.id,
             api=self._relay.add(self._name, self),
-            messages=self.chat.messages,
+            messages=self.chat.messages if self._page is None else self._page.messages_on(self.chat),
             body=self._extra,
             ids=self._ids,
         )
@@ -278,12 +296,12 @@ class RealClient:
             return
         reply.fail_unasked(f"the client did not ask the application: {state['error'] or state['status']}")
         await reply.ended(self._limits.answer)
-        failed = bool(reply.fold.error) or reply.end is End.BROKEN or reply.status not in (200, 204)
+        failed = bool(reply.refused) or reply.end is End.BROKEN or reply.status not in (200, 204)
         if reply is not self.replies[-1] or reply.end is End.LEFT:
             return  # the state is that of another answer, or of none
         if failed is not (state["status"] == "error"):
             told = f"the real client says {state['status']} {shorten(str(state['error'] or ''), _SHOWN)}"
-            ours = shorten(reply.fold.error or reply.problem, _SHOWN)
+            ours = shorten(reply.refused or reply.problem, _SHOWN)
             self.differences.append(f"{told}; our own says {ours or 'nothing'}")
 
     async def _stop(self) -> None:
@@ -295,7 +313,7 @@ class RealClient:
 
     def _in_profile(self, posted: Mapping[str, Any], trigger: Trigger) -> bytes | None:
         """Return the body that the profile makes of the real client's messages; None where it is the client's own."""
-        if type(self._profile).body is AiSdk.body:
+        if self._page is not None or type(self._profile).body is AiSdk.body:
             return None
         messages, message_id = posted["messages"], posted.get("messageId")
         chat = Chat(id=posted["id"], messages=messages, posts=len(self.posted), message_id=message_id)
@@ -312,6 +330,11 @@ class RealClient:
         if place is not None:
             where, theirs, ours = place
             self.differences.append(f"{what}{where}: the real client has {_shown(theirs)}, our own {_shown(ours)}")
+
+
+def _without_run(posted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a post without the id that an AG-UI client makes for its run."""
+    return {key: value for key, value in posted.items() if key != "runId"}
 
 
 def _shown(value: Any) -> str:

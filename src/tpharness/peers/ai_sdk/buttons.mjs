@@ -14,12 +14,14 @@ export function pressed(open) {
   const actions = {
     /** `{chat, api, messages, body, ids}`: a page with these messages, which posts to `api`. */
     open: ({ page: name, ...options }) => void pages.set(name, Promise.resolve(open(options))),
-    submit: async (line) => (await page(line)).submit(line.text),
+    /** `{text, id}`: a message of the user; a page that makes ids itself does not need it. */
+    submit: async (line) => (await page(line)).submit(line.text, line.id),
     regenerate: async (line) => (await page(line)).regenerate(),
     /** `{text, message}`: another text in place of the message with this id. */
     edit: async (line) => (await page(line)).edit(line.text, line.message),
     resume: async (line) => (await page(line)).resume(),
-    approve: async (line) => (await page(line)).approve(line.approved, line.reason),
+    /** `{approved, reason, requests}`: an answer to each request for approval, with their ids. */
+    approve: async (line) => (await page(line)).approve(line.approved, line.reason, line.requests),
     /** The stop button, when so many bytes of each stream have been read: `{read: {STREAM: BYTES}}`. */
     stop: async (line) => (await page(line)).stop(line.read),
     /** What the chat holds, when so many bytes of each stream have been read. */

@@ -5,7 +5,8 @@ import { answered, endOf, entriesOf } from "./mapping.mjs";
 
 /**
  * Receive a case and return its threads. `chat` has `send(parts | null, stream)`, which returns the chat's message after
- * the stream and how it ended: `{message, finish: {isAbort, isNetwork, errorText, finishReason}}`.
+ * the stream and how it ended: `{message, finish: {isAbort, isNetwork, errorText, finishReason}}`; a chat that is not the
+ * AI SDK's says itself for what reason its turn was cut, if it was: `finish.cut`.
  */
 export async function received(value, chat) {
   const thread = { thread_id: value.thread_id, created_at: value.created_at, agents: value.agents, turns: [] };
@@ -24,7 +25,7 @@ export async function received(value, chat) {
     const same = message !== null && message.id === last.id;
     const parts = message === null ? [] : message.parts;
     const told = finish.isAbort ? null : (turn.end.reason ?? null);
-    const cut = endOf(finish, told);
+    const cut = finish.cut !== undefined ? finish.cut : endOf(finish, told);
     const at = turn.begun_at;
     const error = finish.errorText !== null && !finish.isNetwork ? finish.errorText : null;
     thread.turns.push({

@@ -103,7 +103,7 @@ function toolPart(part, response, returns) {
 /** What came back for a call; undefined while nothing has, and for progress (R14). */
 function contentOf(part) {
   if (part.state === "output-available" && !part.preliminary) return { status: "success", value: part.output };
-  if (part.state === "output-error") return { status: "error", value: part.errorText };
+  if (part.state === "output-error") return { status: part.status ?? "error", value: part.errorText }; // a part of the AI SDK does not have a status
   if (part.state === "output-denied") return { status: "error", value: part.approval?.reason ?? DENIAL }; // R22
   return undefined;
 }

@@ -32,6 +32,8 @@ _REASONS = (None, "stop", "length", "content_filter", "tool_call", "error")
 class LangGraph:
     """The framework: what it can do, and its conversations."""
 
+    wire = "vsp"
+
     @property
     def capabilities(self) -> Capabilities:
         """Everything but carriers and ids to resume by, which its stream does not have."""

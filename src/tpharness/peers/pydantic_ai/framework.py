@@ -33,7 +33,7 @@ from tpharness.server_events.messages import write_messages
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
 
-__all__ = ["PydanticAi"]
+__all__ = ["PydanticAi", "PydanticAiConversation", "prompt_items"]
 
 _SDK: Literal[6] = 6
 _FINISH_REASONS = get_args(FinishReason)
@@ -42,6 +42,8 @@ _RETRIES = 1000  # a script may go wrong as often as it likes
 
 class PydanticAi:
     """The framework: what it can do, and its conversations."""
+
+    wire = "vsp"
 
     def __init__(self) -> None:
         clock.install()
@@ -63,9 +65,9 @@ class PydanticAi:
         """What a model can answer with."""
         return PART_KINDS
 
-    def converse(self, thread_id: str) -> _Conversation:
+    def converse(self, thread_id: str) -> PydanticAiConversation:
         """Begin a conversation."""
-        return _Conversation(thread_id)
+        return PydanticAiConversation(thread_id)
 
     def refuse(self, scripted: ScriptedRun, request: RunRequest) -> None:
         """Refuse what the adapter or the agent cannot represent, or this release of them lacks."""
@@ -87,7 +89,7 @@ class PydanticAi:
                 _prompt(part)
 
 
-class _Conversation:
+class PydanticAiConversation:
     """One conversation: the history that the agent has left behind so far."""
 
     def __init__(self, thread_id: str) -> None:
@@ -118,10 +120,7 @@ class _Conversation:
                 await live.playback.turn(live.scripted.count if at is None else at)
             return output
 
-        options = library.adapter_options(
-            sdk_version=_SDK, manage_message_history="server", server_message_id=live.request.script.message_id
-        )
-        adapter = VercelAIAdapter(agent=agent, run_input=self._input(live), **options)
+        adapter = self._adapter(agent, live)
         stop = {} if self._token is None else {"cancellation_token": self._token}
         with capture_run_messages() as captured:
             native = adapter.run_stream_native(message_history=self._history, **stop)
@@ -143,10 +142,18 @@ class _Conversation:
         write_messages(writer, messages, script.started_at, before=lambda at: live.record_notices(writer, until=at))
         return interruption_reason(messages[-1].get("finish_reason"), error_seen=False) if messages else None
 
-    def _input(self, live: ActiveRun) -> SubmitMessage:
+    def _adapter(self, agent: Agent[Any, str], live: ActiveRun) -> Any:
+        """Return what answers a post with the stream of an agent."""
         parts = [_prompt(part) for part in live.prompts]
         messages = [UIMessage(id=f"user-{len(self._history)}", role="user", parts=[p for ps in parts for p in ps])]
-        return SubmitMessage(id=self._id, trigger="submit-message", messages=messages if parts else [])
+        posted = SubmitMessage(id=self._id, trigger="submit-message", messages=messages if parts else [])
+        options = library.adapter_options(
+            VercelAIAdapter,
+            sdk_version=_SDK,
+            manage_message_history="server",
+            server_message_id=live.request.script.message_id,
+        )
+        return VercelAIAdapter(agent=agent, run_input=posted, **options)
 
 
 async def written_until_cancelled(stream: AsyncIterator[str]) -> AsyncIterator[str]:
@@ -256,15 +263,19 @@ def _refuse_return(run: ToolRun) -> None:
         raise CannotPlayError("a failure that is not text")
 
 
-def _prompt(part: Mapping[str, Any]) -> list[TextUIPart | FileUIPart]:
-    """Return a part of a user turn as the client's message has it."""
+def prompt_items(part: Mapping[str, Any]) -> list[UserContent | Any]:
+    """Return what a part of a user turn consists of: texts, and files as objects."""
     if part["part_kind"] == "system-prompt":
         return []
     if part["part_kind"] != "user-prompt":
         raise CannotPlayError(f"a user turn with a part of kind {part['part_kind']}")
     content = part.get("content")
-    items: list[UserContent | Any] = content if isinstance(content, list) else [content]
-    return [_item(item) for item in items]
+    return content if isinstance(content, list) else [content]
+
+
+def _prompt(part: Mapping[str, Any]) -> list[TextUIPart | FileUIPart]:
+    """Return a part of a user turn as the client's message has it."""
+    return [_item(item) for item in prompt_items(part)]
 
 
 def _item(item: Any) -> TextUIPart | FileUIPart:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pydantic_ai
 from pydantic_ai import exceptions
-from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from tpharness.targets.remote import CannotPlayError
 
@@ -59,13 +58,13 @@ def tool_failed(text: str) -> Exception:
     return _TOOL_FAILED(text)
 
 
-def adapter_options(**wanted: Any) -> dict[str, Any]:
-    """Return those of the adapter's options that it has in this release.
+def adapter_options(adapter: Callable[..., Any], **wanted: Any) -> dict[str, Any]:
+    """Return those of an adapter's options that it has in this release.
 
     Before `manage_message_history` the adapter always did what "server" says: it appended the messages of the request
     to the history that it was given.
     """
-    known = inspect.signature(VercelAIAdapter).parameters
+    known = inspect.signature(adapter).parameters
     return {name: value for name, value in wanted.items() if name in known}
 
 

@@ -7,14 +7,21 @@ value.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import UNSET
 
-__all__ = ["KEY", "PREFIX", "carried"]
+__all__ = ["KEY", "PREFIX", "carried", "carry"]
 
 KEY = "threadprotocol"
 PREFIX = "threadprotocol."
+
+
+def carry(chunk: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the event that carries a chunk."""
+    value = {name: item for name, item in chunk.items() if name != "type"}
+    return {"type": "CUSTOM", "name": f"{PREFIX}{chunk.get('type')}", "value": value}
 
 
 def carried(event: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tpharness.facts import join_text
-from tpharness.wires.ag_ui.carriers import KEY, PREFIX
+from tpharness.wires.ag_ui.carriers import KEY, carry
 from tpharness.wires.ag_ui.contents import parse
 from tpharness.wires.sse.writer import encode_data, encode_json
 
@@ -41,6 +41,7 @@ class AgUiEncoder:
         self._serial = self._steps = 0
         self._began = self._ended = False
         self._texts: dict[str, str] = {}
+        self._silent: dict[str, None] = {}  # texts without a word so far
         self._thoughts: dict[str, str] = {}
         self._calls: dict[str, list[str]] = {}
         self._names: dict[str, str] = {}
@@ -155,14 +156,19 @@ class AgUiEncoder:
         if chunk["id"] in self._texts:
             return self._carry(chunk)
         self._message = self._texts[chunk["id"]] = self._id()
+        self._silent[chunk["id"]] = None
         start = {"type": "TEXT_MESSAGE_START", "messageId": self._message, "role": "assistant"}
         return [_with(start, _provider(chunk))]
 
     def _text_delta(self, chunk: Mapping[str, Any]) -> list[Event]:
+        if chunk["delta"]:
+            self._silent.pop(chunk["id"], None)
         return self._content("TEXT_MESSAGE_CONTENT", self._texts, chunk)
 
     def _text_end(self, chunk: Mapping[str, Any]) -> list[Event]:
-        return self._end("TEXT_MESSAGE_END", self._texts, chunk)
+        facts = {"empty": True} if chunk["id"] in self._silent else {}
+        self._silent.pop(chunk["id"], None)
+        return self._end("TEXT_MESSAGE_END", self._texts, chunk, **facts)
 
     def _thought_start(self, chunk: Mapping[str, Any]) -> list[Event]:
         if chunk["id"] in self._thoughts:
@@ -183,9 +189,11 @@ class AgUiEncoder:
             return self._carry(chunk)
         return [_with({"type": kind, "messageId": id_, "delta": chunk["delta"]}, _provider(chunk))]
 
-    def _end(self, kind: str, opened: dict[str, str], chunk: Mapping[str, Any]) -> list[Event]:
+    def _end(self, kind: str, opened: dict[str, str], chunk: Mapping[str, Any], **facts: Any) -> list[Event]:
         id_ = opened.pop(chunk["id"], None)
-        return self._carry(chunk) if id_ is None else [_with({"type": kind, "messageId": id_}, _provider(chunk))]
+        if id_ is None:
+            return self._carry(chunk)
+        return [_with({"type": kind, "messageId": id_}, {**_provider(chunk), **facts})]
 
     # ------------------------------------------------------------------ calls
 
@@ -205,10 +213,10 @@ class AgUiEncoder:
         wire_id = self._wire_ids.setdefault(call_id, call_id)
         self._names[call_id] = chunk["toolName"]
         self._pending[wire_id] = None
-        start = {"type": "TOOL_CALL_START", "toolCallId": wire_id, "toolCallName": chunk["toolName"]}
-        if self._message is not None:
-            start["parentMessageId"] = self._message
-        return _with(start, facts)
+        if self._message is None:  # calls of one response are of one message, or a client takes them for several
+            self._message = self._id()
+        named = {"toolCallId": wire_id, "toolCallName": chunk["toolName"], "parentMessageId": self._message}
+        return _with({"type": "TOOL_CALL_START", **named}, facts)
 
     def _input_delta(self, chunk: Mapping[str, Any]) -> list[Event]:
         pieces = self._calls.get(chunk["toolCallId"])
@@ -272,8 +280,7 @@ class AgUiEncoder:
     # ------------------------------------------------------------------ inside
 
     def _carry(self, chunk: Mapping[str, Any]) -> list[Event]:
-        value = {name: item for name, item in chunk.items() if name != "type"}
-        return [{"type": "CUSTOM", "name": f"{PREFIX}{chunk.get('type')}", "value": value}]
+        return [carry(chunk)]
 
     def _id(self) -> str:
         self._serial += 1

@@ -20,6 +20,7 @@ from tpharness.wires.ag_ui.carriers import PREFIX, carried
 from tpharness.wires.ag_ui.contents import NOT_JSON, parse, result_content, total_usage
 from tpharness.wires.ag_ui.judge import Judge
 from tpharness.wires.ag_ui.objects import Cancelled, ToolMessage, given
+from tpharness.wires.ag_ui.silent_texts import SilentTexts
 from tpharness.wires.ag_ui.states import RunState
 from tpharness.wires.vsp import records as c
 from tpharness.wires.vsp.carrier import CARRIER
@@ -63,6 +64,7 @@ class AgUiAssembler:
         self._unparsed: dict[str, str] = {}
         self._thought: tuple[str, dict[str, Any]] | None = None
         self._said: dict[str, list[str]] = {}
+        self._silent = SilentTexts()
         self._usage_known = False
 
     def feed(self, data: bytes, at: str) -> int:
@@ -165,6 +167,7 @@ class AgUiAssembler:
         if handler is not None:
             if self._thought is not None and not isinstance(event, r.ReasoningEncryptedValue):
                 self._end_thought()
+            self._put(self._silent.before(event))
             self._put(handler(self, event))
 
     def _put(self, chunks: Chunks) -> None:
@@ -218,15 +221,17 @@ class AgUiAssembler:
     def _text_start(self, event: r.TextMessageStart) -> Chunks:
         role = given(event.role) or "assistant"
         if role == "assistant":
-            return [c.TextStartChunk(id=event.message_id, provider_metadata=carried(event).get("provider_metadata"))]
-        if role == "user":
+            metadata = carried(event).get("provider_metadata")
+            self._silent.start(event.message_id, c.TextStartChunk(id=event.message_id, provider_metadata=metadata))
+        elif role == "user":
             self._said[event.message_id] = []
         return []
 
     def _text_content(self, event: r.TextMessageContent) -> Chunks:
         said = self._said.get(event.message_id)
         if said is None:
-            return [c.TextDeltaChunk(id=event.message_id, delta=event.delta)]
+            delta = c.TextDeltaChunk(id=event.message_id, delta=event.delta)
+            return [*self._silent.take(event.message_id), delta] if event.delta else []
         said.append(event.delta)
         return []
 
@@ -238,7 +243,8 @@ class AgUiAssembler:
         facts = carried(event)
         if facts.get("cut"):
             return []
-        return [c.TextEndChunk(id=event.message_id, provider_metadata=facts.get("provider_metadata"))]
+        end = c.TextEndChunk(id=event.message_id, provider_metadata=facts.get("provider_metadata"))
+        return self._silent.end(event.message_id, end, is_text=facts.get("empty") is True)
 
     def _thought_start(self, event: r.ReasoningMessageStart) -> Chunks:
         metadata = carried(event).get("provider_metadata")

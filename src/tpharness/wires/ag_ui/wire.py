@@ -142,6 +142,7 @@ WIRE = Wire(
     output_of=_output_of,
     is_last=_is_last,
     ends_stream=re.compile(rb'"type"\s*:\s*"(?:RUN_FINISHED|RUN_ERROR)"'),
+    says_stopped=re.compile(rb'"type"\s*:\s*"cancelled"'),
     needs_no_event=_needs_no_event,
     split_delta=_split_delta,
 )

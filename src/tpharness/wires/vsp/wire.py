@@ -171,6 +171,7 @@ WIRE = Wire(
     begins_text=re.compile(rb'"(?:delta|inputTextDelta|text|output|input)":"?'),
     output_of=_output_of,
     ends_stream=re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]'),
+    says_stopped=re.compile(rb'"abort"'),
     is_last=_is_last,
     needs_no_event=_needs_no_event,
     split_delta=_split_delta,

@@ -1,0 +1,80 @@
+"""`peer:ag-ui-client` over AG-UI: as its baseline says, and in the reads that its name says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.distribution import ChosenScenarios
+from tests.peers.test_certified import counted, told, wrong
+from tests.scenarios import load_builtin
+
+from tpharness.errors import UsageError
+from tpharness.protocol.versions import newest_version
+from tpharness.run import RunOptions, run_suite
+from tpharness.run.pairs import plan_runs
+from tpharness.run.plan import base_case, make_script, make_streams
+from tpharness.scenario.outline import outline
+from tpharness.targets.contract import Packet, Stream, StreamEnd
+from tpharness.targets.peers import PeerClient
+from tpharness.verdict import ResultReady
+
+CLIENT = "peer:ag-ui-client"
+EVENTS: list[dict[str, Any] | str] = [
+    {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+    {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "find"},
+    {"type": "TOOL_CALL_END", "toolCallId": "c1"},
+    {"type": "TOOL_CALL_RESULT", "messageId": "m2", "toolCallId": "c1", "content": "18"},
+    "[DONE]",  # which AG-UI does not have, so that the package rejects the stream
+]
+
+
+@pytest.mark.sampled
+@pytest.mark.node
+@pytest.mark.parametrize("name", [CLIENT, f"{CLIENT}-one-read"])
+def test_the_client_departs_only_as_its_baseline_says(name: str, chosen_scenarios: ChosenScenarios) -> None:
+    """The same in both groupings, as docs/INTEROP.md has it: no scenario has an event that it rejects."""
+    ids = chosen_scenarios(4 if name == CLIENT else 5)
+    events = run_suite(RunOptions(client=name, wire="ag-ui", ids=ids))
+    results = [event.result for event in events if isinstance(event, ResultReady)]
+    assert list(wrong(results)) == []
+    assert ids or counted(results) == told("reference", name)
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        (CLIENT, ["agent interrupted error: response(tool-call:c1) request(tool-return:c1) event(data-tp-error)"]),
+        (f"{CLIENT}-one-read", ["agent interrupted error: event(data-tp-error)"]),
+    ],
+)
+def test_the_reads_decide_what_the_package_holds_of_a_stream_that_it_rejects(name: str, turns: list[str]) -> None:
+    """What had been delivered goes with what comes in the same read; one event a read loses nothing."""
+    case = base_case(load_builtin("stream/finish-alone"))
+    written = [one if isinstance(one, str) else json.dumps(one) for one in EVENTS]
+    at = "2025-01-20T10:00:01Z"
+    packet = Packet(data="".join(f"data: {data}\n\n" for data in written).encode(), at=at)
+    user, *_ = make_streams(case, None)
+
+    async def receive() -> Any:
+        client = PeerClient(name)
+        try:
+            stream = Stream(agent_id="assistant", begun_at=at, packets=(packet,), end=StreamEnd(reason=None, at=at))
+            return await client.receive(make_script(case), (user, stream))
+        finally:
+            await client.close()
+
+    assert outline(asyncio.run(receive()).threads[newest_version()])[1:] == turns
+
+
+def test_a_client_of_another_wire_says_what_to_add() -> None:
+    """And the wire says which targets do not speak it."""
+    with pytest.raises(UsageError, match="speaks ag-ui") as refused:
+        plan_runs(RunOptions(), servers=[], clients=[CLIENT], dialects=[])
+    assert refused.value.hint == "add --wire ag-ui"
+    with pytest.raises(UsageError, match="over ag-ui the reference plays both sides, or a peer that speaks it"):
+        plan_runs(RunOptions(wire="ag-ui"), servers=[], clients=["peer:ai-sdk-client"], dialects=[])
+    assert len(plan_runs(RunOptions(wire="ag-ui"), servers=[], clients=[CLIENT], dialects=[])) == 1
