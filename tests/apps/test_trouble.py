@@ -195,7 +195,7 @@ def test_nothing_that_listens_is_an_error_of_the_run() -> None:
 def test_every_trouble_is_shown_here() -> None:
     """But for the one that only a machine between us and the application makes."""
     shown = {code for _, code in WAYS} | {"mark-stripped", "app-unreachable", "model-api-unknown"}
-    shown |= {"chats-mixed", "call-ids-changed"}
+    shown |= {"chats-mixed", "call-ids-changed", "profile-misreads"}
     assert shown == {kind.code for kind in KINDS}
 
 

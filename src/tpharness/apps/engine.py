@@ -33,8 +33,9 @@ from tpharness.apps.process import EXITED, AppProcess, until_it_listens
 from tpharness.apps.provider.server import Provider
 from tpharness.apps.thread.judge import judge_thread
 from tpharness.apps.tracing import AppRecord
+from tpharness.apps.trouble import misread_run
 from tpharness.errors import UsageError, did_you_mean
-from tpharness.findings import Place, shorten
+from tpharness.findings import Level, Place, shorten
 from tpharness.run.baselines import load_baseline
 from tpharness.targets.server_process import free_port
 from tpharness.trace.tape import Tape, recording
@@ -55,6 +56,7 @@ KINDS = (EXITED,)
 _AFTER_EXIT = f"correct {EXITED.code} first: it may come from nothing else than that the process had ended"
 _OUTPUT_SHOWN = 200
 _CLAUSES = len({check.clause for check in APP_CHECKS})
+_UNCUT = ("uncut/tool-call", "uncut/text")
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
 
 
@@ -177,6 +179,12 @@ async def _play_all(
     run = CaseRun(baseline)
     if tool is not None:
         await measure_tool(stage.player, tool, stage.config.effects_command)
+    misread = await _misread(stage, tool) if stage.player.is_foreign else None
+    if misread is not None:
+        for event in run.take(misread.id, [misread]):
+            yield event
+        yield run.finish(clause_count=_CLAUSES)
+        return
     limit = asyncio.Semaphore(1 if stage.config.effects is not None else stage.config.concurrency)
 
     async def one(source: CaseSource) -> list[Result]:
@@ -213,6 +221,19 @@ async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunE
     for event in run.take(CONTACT, [result]):
         yield event
     yield replace(run.finish(clause_count=_CLAUSES), seconds=contact.seconds)
+
+
+async def _misread(stage: _Stage, tool: Tool | None) -> Result | None:
+    """Play a run that nobody cuts under a profile of the user; where it is found wrong return that nothing is said."""
+    begun = time.monotonic()
+    token = new_mark()
+    case = next(one for one in all_cases(tool, ledger=False, sweep=False) if one.id in _UNCUT).make(call_id(token))
+    evidence = await stage.player.play(case, token)
+    result = judge_app(evidence, seconds=time.monotonic() - begun)
+    codes = {finding.code for finding in result.findings if finding.level is Level.MUST}
+    if result.outcome is not Outcome.FAILED:
+        return None
+    return replace(result, outcome=Outcome.ERRORED, findings=(misread_run(evidence, codes).with_place(case=case.id),))
 
 
 async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> list[Result]:

@@ -118,7 +118,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplySeen:
-    """The answer that the client got; the fields are those of `Reply`, `types` are the types of its chunks."""
+    """The answer that the client got; the fields are those of `Reply`, `types` are the types of its chunks.
+
+    `is_read` says whether the client reads answers of this kind; `unread` counts the events that its profile gave no
+    chunk for, by their types.
+    """
 
     status: int = 200
     content_type: str = "text/event-stream"
@@ -131,6 +135,8 @@ class ReplySeen:
     finish_reason: str | None = None
     types: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    is_read: bool = True
+    unread: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, reply: Reply) -> ReplySeen:
@@ -147,12 +153,14 @@ class ReplySeen:
             finish_reason=reply.finish_reason,
             types=tuple(chunk.type for chunk in reply.chunks),
             findings=tuple(reply.findings),
+            is_read=reply.is_stream,
+            unread=dict(reply.unread),
         )
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is an event stream with at least one event."""
-        return self.status == 200 and self.content_type == "text/event-stream" and bool(self.types)
+        """Whether it is a stream that the client reads, with something in it."""
+        return self.status == 200 and self.is_read and bool(self.types)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +266,8 @@ class AppEvidence:
     `goes_on` whether it was seen to ask the model again when a tool had returned, `tells_references` whether it then
     told the model the reference of the ledger's run, `known_result` what it told as the result, None before any run.
     `outcome_unknown` are the texts by which it says that nobody knows whether a tool has run; `beside` is another chat
-    of the same user, whose answers overlap.
+    of the same user, whose answers overlap; `shows_calls` is whether the wire between page and application has calls
+    at all, where the page keeps the history.
     """
 
     case: AppCase
@@ -276,6 +285,7 @@ class AppEvidence:
     known_result: str | None = None
     outcome_unknown: tuple[str, ...] = ()
     beside: AppEvidence | None = None
+    shows_calls: bool = True
 
     @property
     def view(self) -> Fetched | None:

@@ -37,7 +37,7 @@ __all__ = ["Described", "describe_application", "require_new_table", "write_tabl
 
 _EXAMPLE = 'command = ["npm", "start"]'
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
-_ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui")
+_ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui", "ai-sdk-text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

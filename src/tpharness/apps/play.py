@@ -19,6 +19,7 @@ from tpharness.apps.cases.case import TOGETHER, AppCase, Approves, Cut, CutBy, N
 from tpharness.apps.checks.truth import args_of
 from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, Client, End, Fetched, Limits, Profile, RealClients, Reply, keeps_history
+from tpharness.apps.client.profile import make_translator
 from tpharness.apps.client.use_chat import waits_for_approval
 from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import CaseTools, Ledger, count_effects
@@ -86,6 +87,8 @@ class Player:
         self.shows_answers = self.wants_thoughts = self.tells_references = False
         self.known_result: str | None = None
         self.keeps_history = keeps_history(profile)
+        self.shows_calls = bool(getattr(profile, "shows_calls", True)) or not self.keeps_history
+        self.is_foreign = config.history.startswith("python:") and make_translator(profile) is not None
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
         """Play a case; `mark` is the token that its messages carry. NotPlayedError where it does not apply."""
@@ -133,6 +136,7 @@ class Player:
             tells_references=self.tells_references,
             known_result=self.known_result,
             outcome_unknown=self._config.outcome_unknown,
+            shows_calls=self.shows_calls,
             runs_before=runs_before,
             tool_runs=stage.tools.seen() if stage.tools is not None else None,
             streams=streams_of(reply for client in stage.clients for reply in client.replies),

@@ -6,6 +6,9 @@ its requests unreadable; None if it can be judged.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from tpharness.apps.cases.case import CutBy
 from tpharness.apps.checks.after_leaving import STOP_REFUSED
 from tpharness.apps.checks.alive import describe
@@ -19,7 +22,7 @@ from tpharness.findings import Finding, Kind, shorten
 from tpharness.model_apis.plan import Call
 from tpharness.printable import counted
 
-__all__ = ["KINDS", "find_trouble", "turn_trouble", "unread_answer"]
+__all__ = ["KINDS", "find_trouble", "misread_run", "turn_trouble", "unread_answer"]
 
 _OK = 200
 _NO_SUCH_ADDRESS = (404, 405)
@@ -40,6 +43,7 @@ MARK_STRIPPED = Kind("mark-stripped")
 UNKNOWN_API = Kind("model-api-unknown")
 CHATS_MIXED = Kind("chats-mixed")
 IDS_CHANGED = Kind("call-ids-changed")
+MISREAD = Kind("profile-misreads")
 KINDS = (
     UNREACHABLE,
     SILENT,
@@ -57,6 +61,7 @@ KINDS = (
     UNKNOWN_API,
     CHATS_MIXED,
     IDS_CHANGED,
+    MISREAD,
 )
 
 
@@ -147,15 +152,25 @@ def turn_trouble(turn: TurnSeen, *, earlier: tuple[str, ...] = ()) -> Finding:
 
 
 def unread_answer(turn: TurnSeen) -> Finding | None:
-    """Return that an answer which reached the model cannot be read, as it is not an event stream; None if it is one.
+    """Return that an answer which reached the model is not a stream that the client reads; None if it is one.
 
-    A stream of plain text, such as one of `toTextStreamResponse()`, is not read; nothing could be said of what its
-    user sees.
+    Nothing could be said of what its user sees.
     """
     reply = turn.reply
-    if reply is None or reply.status != _OK or reply.content_type == "text/event-stream":
+    if reply is None or reply.status != _OK or reply.is_read:
         return None
-    return NOT_A_STREAM.at(at(turn), got=describe(reply), expected="text/event-stream")
+    text = ', or history = "ai-sdk-text", which reads plain text' if reply.content_type == "text/plain" else ""
+    return NOT_A_STREAM.at(at(turn), got=describe(reply), expected=f"text/event-stream{text}")
+
+
+def misread_run(evidence: AppEvidence, codes: Iterable[str]) -> Finding:
+    """Return that a run which nobody cut fails under a request profile of the user: what the profile left unread."""
+    unread: Counter[str] = Counter()
+    for turn in evidence.turns:
+        unread.update(turn.reply.unread if turn.reply is not None else {})
+    left = ", ".join(f"{count} {name}" for name, count in unread.most_common(8)) or "no event"
+    got = f"{', '.join(sorted(codes))} where nothing was cut; the profile left unread: {left}"
+    return MISREAD.at(at(evidence.turns[0]), got=got, expected="an uncut run without a finding")
 
 
 def _by_status(reply: ReplySeen) -> Kind | None:
@@ -171,7 +186,7 @@ def _by_status(reply: ReplySeen) -> Kind | None:
 
 
 def _by_answer(turn: TurnSeen, reply: ReplySeen, earlier: tuple[str, ...]) -> Kind:
-    if reply.content_type != "text/event-stream":
+    if not reply.is_read:
         return NOT_A_STREAM
     text = _answer(turn)
     if text and any(text in said or said in text for said in earlier if said):

@@ -29,7 +29,9 @@ REPEATED = Kind("tool-ran-twice")
 HALF = Kind("half-call-ran")
 UNAPPROVED = Kind("tool-ran-unapproved")
 IDLE = Kind("approved-not-run")
+NOT_ON_WIRE = Kind("calls-not-on-the-wire")
 _NOT_APPROVED = "no run of a call that its user was asked to approve, and has not approved"
+_SAID_OF = "uncut/tool-call"
 _LEAST_LETTERS = 3  # a shorter value of an argument may stand in any sentence
 
 
@@ -39,7 +41,9 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     yield from _counted_too_often(evidence) if runs is None else _ran_too_often(evidence, runs)
     yield from islice(_idle(evidence, runs), 1)
     told: set[str] = set()
-    for next_turn, asked in evidence.followings:
+    if not evidence.shows_calls:
+        yield from islice(_never_shown(evidence, runs), 1)
+    for next_turn, asked in evidence.followings if evidence.shows_calls else ():
         for call, finding in _forgotten(evidence, next_turn, asked, runs):
             if call.call_id not in told:
                 told.add(call.call_id)
@@ -47,6 +51,16 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     if runs is not None:
         later = chain.from_iterable(doubtful_outcomes(evidence, *one, runs) for one in evidence.followings)
         yield from islice(later, 1)
+
+
+def _never_shown(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | None) -> Iterator[Finding]:
+    """Yield that the model is never told of its tools: a property of the wire, said once, of a run that nobody cut."""
+    if evidence.case.id != _SAID_OF:
+        return
+    for next_turn, asked in evidence.followings:
+        for call, _ in _forgotten(evidence, next_turn, asked, runs):
+            got = f"{call.name} ran, and the next request does not mention it"
+            yield NOT_ON_WIRE.at(at(next_turn, request=asked.number), got=got)
 
 
 def _forgotten(

@@ -52,6 +52,7 @@ class Profile(Protocol):
     """How a client posts and what it is answered.
 
     A class may say `keeps_history`: whether its page keeps the history, so that a second tab does not know the first.
+    Or `shows_calls`: False where the wire has no calls, so that a page that keeps the history cannot post them.
     One that stands for another version of the AI SDK's client than the newest says which: `version = VERSIONS[6]`.
     One whose page keeps messages in another shape has `for_chat(chat, extra)`, which returns the profile of one chat:
     that one writes `chat.messages` itself while it reads an answer; `extra` are fields that every post has.

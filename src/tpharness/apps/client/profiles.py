@@ -10,6 +10,7 @@ from tpharness.apps.client.ag_ui import AgUi
 from tpharness.apps.client.client_versions import NEWEST, VERSIONS
 from tpharness.apps.client.profile import Chat, Profile, Trigger
 from tpharness.apps.client.reply import Translator
+from tpharness.apps.client.text_stream import TextStream
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.imports import import_from
 
@@ -48,6 +49,16 @@ class AiSdk5(AiSdk):
     """`useChat` of `ai` 5: the same fields, and messages as that version holds them."""
 
     version = VERSIONS[5]
+
+
+class AiSdkText(AiSdk):
+    """`useChat` with `TextStreamChatTransport`: the same posts, answered by a stream of plain text."""
+
+    shows_calls = False
+
+    def translator(self) -> Translator | None:
+        """The answer is a text."""
+        return TextStream()
 
 
 class LastMessage(AiSdk):
@@ -92,6 +103,7 @@ PROFILES: Mapping[str, Callable[[], Profile]] = {
     "ai-sdk": AiSdk,
     "ai-sdk-6": AiSdk6,
     "ai-sdk-5": AiSdk5,
+    "ai-sdk-text": AiSdkText,
     "last-message": LastMessage,
     "pydantic-ai": PydanticAi,
     "mastra": Mastra,

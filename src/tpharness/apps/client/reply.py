@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +19,7 @@ import aiohttp
 
 from tpharness.apps.client.message import MessageFold
 from tpharness.apps.client.own_code import StreamRefusedError, calling
+from tpharness.apps.client.text_stream import TEXT_TYPES, TextStream
 from tpharness.apps.client.wall_clock import steady_now
 from tpharness.errors import UsageError
 from tpharness.findings import Finding
@@ -26,6 +28,7 @@ from tpharness.wires.vsp.assembler import Assembler
 
 __all__ = ["End", "Limits", "Onward", "Reply", "SeenChunk", "Translator", "as_event"]
 
+_EVENT_TYPES = frozenset({"text/event-stream"})
 _KEPT_BODY = 2000
 _GRACE = 0.05  # seconds for the end of a stream whose client closes the connection
 _GOES_ON = "output-without-input"
@@ -98,7 +101,8 @@ class Reply:
     it sends that answer again from its beginning. `status` is 0 while there is no answer; `problem` says why where none
     comes; `body` is the beginning of the body, `size` its length in bytes so far. `events` are the data of the stream's
     events, each with the time at which it came; `begun` and `over` are such times, too (ISO 8601). `after_leaving` is
-    called when the client has left: another client than this one has to close its own connection.
+    called when the client has left: another client than this one has to close its own connection. `unread` counts the
+    events that came to no chunk, by their types.
     """
 
     def __init__(
@@ -127,6 +131,8 @@ class Reply:
         self.posted_at = self.latest_at = 0.0
         self.ended_at: float | None = None
         self._translator = translator
+        self.unread: Counter[str] = Counter()
+        self._text = translator if isinstance(translator, TextStream) else None
         self._after_leaving = after_leaving
         self._onward: Onward | None = None
         self._reading: asyncio.Timeout | None = None
@@ -143,8 +149,9 @@ class Reply:
 
     @property
     def is_stream(self) -> bool:
-        """Whether the answer is an event stream."""
-        return self.status == 200 and self.content_type == "text/event-stream"
+        """Whether the answer is a stream that this client reads: one of events, or the text that a translator takes."""
+        kinds = _EVENT_TYPES if self._text is None else TEXT_TYPES
+        return self.status == 200 and self.content_type in kinds
 
     @property
     def refused(self) -> str:
@@ -309,12 +316,16 @@ class Reply:
                 await self._onward.write(data)
             elif self.fold.error and self._translator is None:
                 self.refuse()
+        if self._text is not None and self.is_stream:
+            self._take_chunks(self._text.close())
         return End.ENDED
 
     def _take(self, data: bytes) -> None:
         if len(self.body) < _KEPT_BODY:
             self.body += data[: _KEPT_BODY - len(self.body)]
-        if self.is_stream:
+        if self._text is not None and self.is_stream:
+            self._take_chunks(self._text.feed(data))
+        elif self.is_stream:
             for event in self._frames.feed_data(data):
                 if self._translator is None:
                     self._take_event(event)
@@ -323,11 +334,18 @@ class Reply:
         self._touch()
 
     def _take_translated(self, translator: Translator, event: bytes) -> None:
+        before = len(self.chunks)
         try:
             for chunk in _translated(translator, event):
                 self._take_event(chunk)
+            if len(self.chunks) == before:
+                self.unread[_type_of(event)] += 1
         except StreamRefusedError as error:
             self._refused_by_wire = self._refused_by_wire or str(error)
+
+    def _take_chunks(self, chunks: Iterable[Mapping[str, Any]]) -> None:
+        for chunk in chunks:
+            self._take_event(json.dumps(chunk).encode())
 
     def _take_event(self, data: bytes) -> None:
         now = steady_now()
@@ -365,6 +383,15 @@ def _translated(translator: Translator, event: bytes) -> Iterator[bytes]:
     with calling(translator, "feed"):
         for chunk in translator.feed(event):
             yield (chunk if isinstance(chunk, str) else json.dumps(chunk)).encode()
+
+
+def _type_of(event: bytes) -> str:
+    """Return what an event of any wire calls itself."""
+    value: Any = None
+    with contextlib.suppress(ValueError, RecursionError):
+        value = json.loads(event)
+    said = (value.get("type") or value.get("event") or value.get("object")) if isinstance(value, dict) else None
+    return said if isinstance(said, str) else "event without a type"
 
 
 def as_event(data: bytes) -> bytes:
