@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.checks import CHECKS, Check, Delivery, Evidence, OpenCall, Resolution, Side, Variant
+from tpharness.checks import CHECKS, Check, Delivery, Evidence, OpenCall, Resolution, SentRun, Side, Variant
 from tpharness.checks.expectations import EXPECTATIONS
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol import history
@@ -86,6 +86,20 @@ AGAIN = (
     reply(2, words("four")),
     {"message_type": "request", "timestamp": at(3), "agent_id": "a", "parts": [NO_CALL]},
 )
+AGENT = {"agent_id": "a", "agent_name": "A", "created_at": at(0)}
+OTHER_HEADS: tuple[Document, ...] = (
+    {"thread_id": "u"},
+    {"created_at": at(1)},
+    {"updated_at": at(49)},
+    {"agents": {}},
+    {"agents": {"a": {**AGENT, "agent_name": "B"}}},
+)
+"""Of a thread that was created at 0 and changed at 50."""
+SAME_HEADS: tuple[Document, ...] = (
+    {"created_at": "2025-01-20T11:00:00+01:00"},
+    {"updated_at": at(51)},
+    {"agents": {"a": {**AGENT, "role": "guide"}, "b": {**AGENT, "agent_id": "b"}}},
+)
 VIOLATION = Kind("part-without-start")
 INVENTED = {"type": "tool-input-available", "toolCallId": "c1", "toolName": "t", "input": {"city": "Par"}}
 
@@ -138,6 +152,7 @@ RIGHT: dict[str, list[Evidence]] = {
         evidence(library=Side(name="library", thread=GOOD)),
         evidence(server=held(GOOD), **client(GOOD, truth=GOOD)),
         evidence(delivery=Delivery.PART, **client(LESS, truth=LESS)),
+        *(evidence(server=held({**GOOD, **head})) for head in SAME_HEADS),
     ],
     "validity": [evidence()],
     "prefix": [
@@ -151,6 +166,7 @@ RIGHT: dict[str, list[Evidence]] = {
     "resumable": [evidence()],
     "integrity": [evidence(resolutions=(resolution(b"x", b"x"), resolution(None, None)))],
     "arguments": [evidence(open_calls=(OpenCall(call_id="c1", given=None),))],
+    "said": [evidence(sent=(SentRun(asked="m1", named="m1"), SentRun(asked="m1"), SentRun()))],
     "expectations": [
         evidence(
             expectation=Expectation(
@@ -175,6 +191,8 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
         ("thread-departs", evidence(server=held(OTHER), **client(OTHER))),
         ("thread-departs", evidence(server=None, delivery=Delivery.UNRELATED, **client(OTHER, truth=GOOD))),
         ("thread-departs", evidence(delivery=Delivery.PART, **client(LESS, truth=GOOD))),
+        *(("header-differs", evidence(server=held({**GOOD, **head}))) for head in OTHER_HEADS),
+        ("header-differs", evidence(**client({**GOOD, "thread_id": "u"}, truth=GOOD))),
         ("library-differs", evidence(library=Side(name="library", thread=OTHER))),
     ],
     "validity": [("cycle-incomplete", evidence(**client(DANGLING)))],
@@ -200,6 +218,11 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
         ("content-refused", evidence(resolutions=(resolution(b"x", None),))),
     ],
     "arguments": [("arguments-look-whole", evidence(open_calls=(OpenCall(call_id="c1", given=INVENTED),)))],
+    "said": [
+        ("message-id-differs", evidence(sent=(SentRun(asked="m1", named="m2"),))),
+        ("message-id-differs", evidence(sent=(SentRun(asked="m1", named="m1"), SentRun(asked="m2", named="")))),
+        ("text-looks-whole", evidence(sent=(SentRun(closed=({"type": "text-end", "id": "t"},)),))),
+    ],
     "expectations": [
         ("outline-differs", evidence(expectation=Expectation(outline={Version.V0_0_4: ("user",)}))),
         ("expected-thread-differs", evidence(expectation=Expectation(thread={Version.V0_0_4: {"turns": []}}))),

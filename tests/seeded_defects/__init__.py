@@ -34,6 +34,7 @@ from tests.seeded_defects import (
     turns,
     unnoticed,
     values,
+    wire_words,
 )
 from tests.seeded_defects.harmless import HARMLESS
 
@@ -70,6 +71,7 @@ DEFECTS = (
     *each_version.DEFECTS,
     *servers.DEFECTS,
     *unnoticed.DEFECTS,
+    *wire_words.DEFECTS,
 )
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""

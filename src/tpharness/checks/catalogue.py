@@ -13,6 +13,7 @@ from tpharness.checks.integrity import INTEGRITY
 from tpharness.checks.monotonicity import MONOTONICITY
 from tpharness.checks.prefix import PREFIX
 from tpharness.checks.resumable import RESUMABLE
+from tpharness.checks.said import SAID
 from tpharness.checks.validity import VALIDITY
 
 __all__ = ["CHECKS"]
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     RESUMABLE,
     INTEGRITY,
     ARGUMENTS,
+    SAID,
     EXPECTATIONS,
 )
 """Every check, in the order in which their findings are most useful."""

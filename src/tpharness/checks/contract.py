@@ -28,6 +28,7 @@ __all__ = [
     "NotApplicable",
     "OpenCall",
     "Resolution",
+    "SentRun",
     "Side",
     "Thread",
     "Variant",
@@ -93,6 +94,19 @@ class OpenCall:
     given: Mapping[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentRun:
+    """What a server's stream of one run says beside the thread.
+
+    `asked` is the id of its message that the run was given, `named` the one that its stream begins with; None where
+    nothing can be compared. `closed` are the ends of texts and thoughts that were open when the run was stopped (R60).
+    """
+
+    asked: str | None = None
+    named: str | None = None
+    closed: tuple[Mapping[str, Any], ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """Everything that one case produced, for one version of the protocol.
@@ -102,7 +116,7 @@ class Evidence:
     before, and `skipped_states` how many were left out between them; `rechunked` the same bytes or texts split
     differently; `repeated` the same thing done twice; `resolutions` what the client gave out for references (R56), and
     `unresolved` why there are none; `open_calls` the calls inside whose arguments runs were cut, and what the server's
-    streams say of them.
+    streams say of them; `sent` what its streams say beside the thread, run by run.
     """
 
     case: str
@@ -120,6 +134,7 @@ class Evidence:
     resolutions: tuple[Resolution, ...] = ()
     unresolved: str = "contents are asked for once in a scenario, without a cut and without a fault"
     open_calls: tuple[OpenCall, ...] = ()
+    sent: tuple[SentRun, ...] = ()
     expectation: Expectation | None = None
     readings: Readings = field(default_factory=Readings)
 

@@ -1,7 +1,8 @@
 """Identity: both sides hold the same thread (R39), and each of them the right one (R51).
 
 The right thread is what the reference makes of what the side was given. Where the two sides differ, the finding says
-which of them departs; where they agree or cannot be compared, a side that departs has a finding of its own.
+which of them departs; where they agree or cannot be compared, a side that departs has a finding of its own. The head
+of a side's thread is compared with what it was given.
 The implementation's own history is compared too, where it is known.
 """
 
@@ -13,6 +14,7 @@ from typing import Any
 
 from tpharness import protocol
 from tpharness.checks.contract import ONE_SIDE, Check, Delivery, Evidence, NotApplicable, Side, Thread
+from tpharness.checks.header import compare_header
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
 from tpharness.scenario.records import Compare
@@ -36,6 +38,7 @@ def _judge(evidence: Evidence) -> list[Finding]:
         findings = [replace(f, message=f.message + words, place=replace(f.place, side=who)) for f in findings]
     if not findings:
         findings = [f for side in departing for f in _describe_departure(evidence, side)]
+    findings += [f for side in (server, client) if side is not None for f in compare_header(evidence.case, side)]
     if server is not None and evidence.library is not None:
         ours, theirs = _last_turn(server), _last_turn(evidence.library)
         findings += _compare(evidence, ours, theirs, LIBRARY_DIFFERS, Compare.CONTENT)

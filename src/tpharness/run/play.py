@@ -23,6 +23,7 @@ from tpharness.protocol.versions import Version
 from tpharness.run.contents import resolve_contents
 from tpharness.run.cut_inputs import find_open_calls
 from tpharness.run.plan import Case, expected_delivery, lack_their_events, make_script, make_streams
+from tpharness.run.sent_runs import read_sent_runs
 from tpharness.run.trail import NO_TRAIL, collect_trail
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events.messages import fold_messages
@@ -135,6 +136,7 @@ async def play(
     if served is not None and how is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
     open_calls = await find_open_calls(script, again, players.server) if again is not None and not lost else ()
+    sent = read_sent_runs(script, again) if again is not None and not lost else ()
     with judging():
         server, client = _play_reference(case, script, turns, served, players)
     # Remote targets report nothing about events and streams, so the reference's findings stand for theirs.
@@ -159,6 +161,7 @@ async def play(
             resolutions=resolutions,
             unresolved=unresolved,
             open_calls=open_calls,
+            sent=sent,
             expectation=case.scenario.expect,
             readings=case.scenario.readings,
         )

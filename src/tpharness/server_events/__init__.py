@@ -10,10 +10,21 @@ if TYPE_CHECKING:
     from tpharness.server_events.events import EventKind, event_kind, event_time, shift
     from tpharness.server_events.guide import record_events
     from tpharness.server_events.open_calls import OpenCalls
+    from tpharness.server_events.open_texts import OpenTexts
     from tpharness.server_events.recorder import Recorder
     from tpharness.server_events.states import RunState
 
-__all__ = ["EventKind", "OpenCalls", "Recorder", "RunState", "event_kind", "event_time", "record_events", "shift"]
+__all__ = [
+    "EventKind",
+    "OpenCalls",
+    "OpenTexts",
+    "Recorder",
+    "RunState",
+    "event_kind",
+    "event_time",
+    "record_events",
+    "shift",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -26,6 +37,7 @@ __getattr__, __dir__ = lazy_names(
         ),
         "tpharness.server_events.guide": ("record_events",),
         "tpharness.server_events.open_calls": ("OpenCalls",),
+        "tpharness.server_events.open_texts": ("OpenTexts",),
         "tpharness.server_events.recorder": ("Recorder",),
         "tpharness.server_events.states": ("RunState",),
     },

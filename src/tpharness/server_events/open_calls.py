@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["OpenCalls"]
+__all__ = ["END_OF_A_RESPONSE", "OpenCalls"]
 
-_END_OF_A_RESPONSE = frozenset(
+END_OF_A_RESPONSE = frozenset(
     (
         *("model_request", "model_response_end", "response_reset", "enqueued_messages", "agent_start"),
         *("function_tool_call", "output_tool_call", "function_tool_result", "output_tool_result", "agent_run_result"),
     )
 )
+"""The kinds of events after which nothing of the response before them streams any more."""
 
 
 class OpenCalls:
@@ -41,7 +42,7 @@ class OpenCalls:
     def feed(self, event: Mapping[str, Any]) -> None:
         """Take in one event."""
         kind, index = event.get("event_kind"), event.get("index")
-        if kind in _END_OF_A_RESPONSE or (kind == "part_start" and index in self._parts):
+        if kind in END_OF_A_RESPONSE or (kind == "part_start" and index in self._parts):
             self._calls, self._parts, self._open = {}, set(), set()
         if kind == "part_start":
             self._parts.add(index)

@@ -23,6 +23,7 @@ Beside the halves, what others have to know of the bytes:
 
 - `Inputs`: which calls a stream has shown with all of their arguments. A cut inside arguments leaves half of them on a
   screen, and must not make them look whole (R60).
+- `Said`: the id of the message, and which texts a stream has ended: what no thread shows.
 - carriers: what the stream has no field for (times, usage, reasons) travels in events of the wire that every other
   client ignores. Who plays without carriers leaves those events out and asks for nothing that needs them (R39).
 - places: where in a frame a text or the arguments of a call begin, which frame is the final output of a tool, what
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
     from tpharness.server_events import EventKind
 
-__all__ = ["NO_EVENTS", "UNFINISHED", "Inputs", "OpenReader", "OpenWriter", "Reader", "Wire", "Writer"]
+__all__ = ["NO_EVENTS", "UNFINISHED", "Inputs", "OpenReader", "OpenWriter", "Reader", "Said", "Wire", "Writer"]
 
 NO_EVENTS = Kind("stream-without-events")
 """A body that does not have a single event, on whatever wire."""
@@ -178,6 +179,18 @@ class Inputs(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one stream says beside its thread; None for what the wire has no word for, or leaves to its own rules.
+
+    `message_id` is that of the first event that opens the run, "" if it names none. `texts` are the texts and thoughts
+    in the order in which they began, each with the event that ended it, None while it is open.
+    """
+
+    message_id: str | None = None
+    texts: tuple[tuple[str, Mapping[str, Any] | None], ...] | None = None
+
+
 class OpenReader(Protocol):
     """Opens the client's half for one thread."""
 
@@ -219,6 +232,8 @@ class Wire:
     open_reader: OpenReader
     open_writer: OpenWriter
     open_inputs: Callable[[], Inputs]
+    read_said: Callable[[bytes], Said]
+    """The bytes of a stream → what they say beside the thread; it shares no code with the reader."""
 
     check: Callable[[bytes, int | None, bytes | None], list[Finding]]
     """A whole stream, a major or None, the input that it answers or None → what is wrong by the rules of the wire."""

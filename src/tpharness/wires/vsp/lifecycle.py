@@ -28,6 +28,9 @@ KNOWN_REASONS = frozenset({"user_cancelled", "timeout", "network_failure", "safe
 """The reasons of an interruption that `abort` may name (R27)."""
 
 
+_ENDED = {StreamState.FINISHED: "finish", StreamState.ABORTED: "abort"}
+
+
 class _Step(msgspec.Struct, gc=False):
     """One model call as the stream shows it."""
 
@@ -59,8 +62,8 @@ class Lifecycle:
             at = str(context.facts.take("interrupted_at") or at)
             self._interrupt(reason or "network_failure", at)
             context.open_parts.clear()
-        elif self.state is StreamState.FINISHED:
-            context.report(v.NO_DONE, "the stream ended after finish without [DONE]")
+        elif self.state in _ENDED:
+            context.report(v.NO_DONE, f"the stream ended after {_ENDED[self.state]} without [DONE]")
         self.state = StreamState.DONE
 
     # --------------------------------------------------------- for other parts

@@ -43,6 +43,7 @@ class ToolCalls:
         self._provider_answers: set[str] = set()
         self._input_errors: set[str] = set()
         self._ignored_calls: set[str] = set()
+        self._requested: dict[str, str] = {}  # by the id of an approval, the call that this stream asked it for first
 
     def ignores(self, call_id: str) -> bool:
         """Whether the start of this input was refused, so that its deltas are passed over without another finding."""
@@ -129,6 +130,11 @@ class ToolCalls:
 
     def _approval_request(self, chunk: c.ToolApprovalRequestChunk) -> None:
         if self._is_complete(chunk.tool_call_id, chunk):
+            before = self._requested.setdefault(chunk.approval_id, chunk.tool_call_id)
+            if before != chunk.tool_call_id:
+                self._context.report(
+                    v.APPROVAL_REUSED, f"{chunk.approval_id!r} is asked for {before!r} and for {chunk.tool_call_id!r}"
+                )
             self._approvals[chunk.approval_id] = chunk.tool_call_id
             self._asked_for.setdefault(chunk.tool_call_id, []).append(chunk.approval_id)
 

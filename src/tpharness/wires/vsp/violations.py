@@ -7,6 +7,7 @@ from tpharness.findings import Kind
 __all__ = [
     "AFTER_ABORT",
     "AFTER_FINISH",
+    "APPROVAL_REUSED",
     "DUPLICATE_START",
     "ERROR_REPEATED",
     "FINISH_CONTRADICTS",
@@ -36,6 +37,7 @@ AFTER_FINISH = Kind("chunk-after-finish")
 AFTER_ABORT = Kind("chunk-after-abort")
 OUT_OF_ORDER = Kind("chunk-out-of-order")
 OPEN_DISCARDED = Kind("open-part-discarded")
+APPROVAL_REUSED = Kind("approval-id-reused")
 NO_DONE = Kind("done-missing")
 SECOND_START = Kind("second-start")
 STEP_UNMATCHED = Kind("step-unmatched")

@@ -23,6 +23,7 @@ from tpharness.wires.vsp.encode import DONE, encode_sse
 from tpharness.wires.vsp.inputs import WholeInputs
 from tpharness.wires.vsp.majors import MAJORS, Major, check_chunk
 from tpharness.wires.vsp.records import RECORDS
+from tpharness.wires.vsp.said import read_said
 from tpharness.wires.vsp.server import Chunks, Encoder
 
 __all__ = ["HEADERS", "WIRE", "ChunkWriter", "check_stream"]
@@ -161,6 +162,7 @@ WIRE = Wire(
     open_reader=Assembler,
     open_writer=ChunkWriter,
     open_inputs=WholeInputs,
+    read_said=read_said,
     check=check_stream,
     majors=tuple(sorted(MAJORS)),
     violations=tuple(kind for kind in vars(violations).values() if isinstance(kind, Kind)),

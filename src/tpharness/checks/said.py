@@ -1,0 +1,50 @@
+"""Said: what a server's stream says beside its thread, which no comparison of threads can see.
+
+A stream begins with the id of its message, by which a client finds the message again (R45). A text or a thought that
+the model did not end stays open when its run is stopped: what is shown as ended looks whole (R60).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpharness.checks.contract import Check, Evidence, NotApplicable
+from tpharness.findings import Finding, Kind, Place
+
+__all__ = ["SAID"]
+
+OTHER_MESSAGE = Kind("message-id-differs")
+LOOKS_WHOLE = Kind("text-looks-whole")
+
+
+def _judge(evidence: Evidence) -> list[Finding]:
+    return list(_search(evidence))
+
+
+def _search(evidence: Evidence) -> Iterator[Finding]:
+    place = Place(case=evidence.case, side="server")
+    for number, run in enumerate(evidence.sent, 1):
+        if run.named is not None and run.named != run.asked:
+            got = run.named or "(no messageId)"
+            yield OTHER_MESSAGE.at(
+                place, f"the stream of run {number} names another message", got=got, expected=run.asked
+            )
+        for chunk in run.closed:
+            yield LOOKS_WHOLE.at(
+                place,
+                f"run {number} was stopped inside a text, and its stream ends the text",
+                got=chunk,
+                expected="no end of what the model did not end",
+                symptom=f"{chunk.get('type')} for a text that is open",
+            )
+
+
+_NOTHING_SAID = NotApplicable(reason="no run is given the id of its message, and none is stopped inside a text")
+
+
+SAID = Check(
+    name="said",
+    title="a stream names its message, and leaves open what the model did not end",
+    not_applicable=lambda evidence: None if evidence.sent else _NOTHING_SAID,
+    judge=_judge,
+)
