@@ -36,7 +36,6 @@ _STEPS: dict[str, tuple[Any, str]] = {
     "resolve contents": (play, "resolve_contents"),
     "render library messages": (play, "_render_library_messages"),
     "find open calls": (play, "find_open_calls"),
-    "read sent runs": (play, "read_sent_runs"),
     "judge": (session, "judge"),
     "sweep": (sweeps, "sweep"),
     "judge a place": (stepped, "judge"),

@@ -14,16 +14,14 @@ from typing import Any, cast
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Kind, Place
 from tpharness.server_events import EventKind
-from tpharness.wires.contract import NO_EVENTS, UNFINISHED, Wire
+from tpharness.wires.contract import NO_EVENTS, UNFINISHED, Inputs, Said, Wire
 from tpharness.wires.sse.parser import SseParser
 from tpharness.wires.vsp import chunks, violations
 from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.encode import DONE, encode_sse
-from tpharness.wires.vsp.inputs import WholeInputs
 from tpharness.wires.vsp.majors import MAJORS, Major, check_chunk
 from tpharness.wires.vsp.records import RECORDS
-from tpharness.wires.vsp.said import read_said
 from tpharness.wires.vsp.server import Chunks, Encoder
 
 __all__ = ["HEADERS", "WIRE", "ChunkWriter", "check_stream"]
@@ -80,6 +78,18 @@ class ChunkWriter:
 
 def _encode(sent: Chunks) -> bytes:
     return encode_sse(sent[0]) if len(sent) == 1 else b"".join(map(encode_sse, sent))
+
+
+def _open_inputs() -> Inputs:
+    from tpharness.wires.vsp.inputs import WholeInputs  # noqa: PLC0415  # only a cut inside arguments asks for it
+
+    return WholeInputs()
+
+
+def _read_said(data: bytes) -> Said:
+    from tpharness.wires.vsp.said import read_said  # noqa: PLC0415  # few scenarios ask for it
+
+    return read_said(data)
 
 
 def _encode_objects(events: Iterable[Mapping[str, Any]]) -> bytes:
@@ -161,8 +171,8 @@ WIRE = Wire(
     headers=HEADERS,
     open_reader=Assembler,
     open_writer=ChunkWriter,
-    open_inputs=WholeInputs,
-    read_said=read_said,
+    open_inputs=_open_inputs,
+    read_said=_read_said,
     check=check_stream,
     majors=tuple(sorted(MAJORS)),
     violations=tuple(kind for kind in vars(violations).values() if isinstance(kind, Kind)),
