@@ -39,11 +39,16 @@ def _compare(case: str, side: Side, truth: Thread) -> Iterator[Finding]:
         got = (held.get("agents") or {}).get(name)
         if not isinstance(got, dict) or any(got.get(k) != v for k, v in entry.items() if v is not None):
             yield found("/agents", f"the registry does not have the agent {name!r} as it was given", got, entry)
-    updated = held.get("updated_at")
-    if not isinstance(updated, str) or order_of_time(updated) < order_of_time(truth["updated_at"]):
-        yield found(
-            "/updated_at", "the thread changed after its updated_at", updated, f"{truth['updated_at']} or later"
-        )
+    updated, changed = held.get("updated_at"), _last_change(held) or truth["created_at"]
+    if not isinstance(updated, str) or order_of_time(updated) < order_of_time(changed):
+        yield found("/updated_at", "the thread changed later than it says", updated, f"{changed} or later")
+
+
+def _last_change(thread: Thread) -> str | None:
+    """Return when the last turn ended, None without a turn, or if it does not say so."""
+    last: Any = next(reversed(thread["turns"]), {})
+    at = last.get("submitted_at") or last.get("completed_at") or (last.get("interruption") or {}).get("interrupted_at")
+    return at if isinstance(at, str) else None
 
 
 def _time(at: Any) -> Any:

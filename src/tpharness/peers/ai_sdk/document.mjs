@@ -14,7 +14,7 @@ const OLD_NAMES = {
 function eventName(name, version) {
   if (version === "0.0.4") return name;
   if (OLD_NAMES[name]) return OLD_NAMES[name];
-  return version === "2.0.0" ? name.replace(/^data-/, "") : name; // R34
+  return version === "2.0.0" ? name.replace(/^data-/, "") || name : name; // R34
 }
 
 /** The part of a call that its application has to answer, or a return, by its call id. */

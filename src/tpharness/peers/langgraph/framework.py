@@ -150,7 +150,8 @@ class _Conversation:
         """Send the agent's stream as it comes; while more of it is waited for, everything before has been sent."""
         ui = UiStream()
         iterator = aiter(stream)
-        live.body.write(frame({"type": "start"}))
+        named = live.request.script.message_id
+        live.body.write(frame({"type": "start", **({} if named is None else {"messageId": named})}))
         try:
             while True:
                 live.waiting = True
