@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Thread,
         Variant,
     )
+    from tpharness.checks.header import compare_header
 
 __all__ = [
     "CHECKS",
@@ -33,6 +34,7 @@ __all__ = [
     "Side",
     "Thread",
     "Variant",
+    "compare_header",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -51,5 +53,6 @@ __getattr__, __dir__ = lazy_names(
             "Thread",
             "Variant",
         ),
+        "tpharness.checks.header": ("compare_header",),
     },
 )

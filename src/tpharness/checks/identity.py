@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tpharness import protocol
+from tpharness import checks, protocol
 from tpharness.checks.contract import ONE_SIDE, Check, Delivery, Evidence, NotApplicable, Side, Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
@@ -39,9 +39,7 @@ def _judge(evidence: Evidence) -> list[Finding]:
         findings = [f for side in departing for f in _describe_departure(evidence, side)]
     for side in (server, client):
         if side is not None and side.truth is not None:
-            from tpharness.checks.header import compare_header  # noqa: PLC0415  # the reference has no truth beside it
-
-            findings += compare_header(evidence.case, side)
+            findings += checks.compare_header(evidence.case, side)
     if server is not None and evidence.library is not None:
         ours, theirs = _last_turn(server), _last_turn(evidence.library)
         findings += _compare(evidence, ours, theirs, LIBRARY_DIFFERS, Compare.CONTENT)

@@ -10,11 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tpharness.faults.compress import Compressor, Cutter
-
+from tpharness.faults.compress import Compressor, Cutter
 
 __all__ = [
     "Action",
@@ -221,13 +218,9 @@ class Transmission:
                 case Permute(order) if order:
                     return
                 case Gzip():
-                    from tpharness.faults.compress import Compressor  # noqa: PLC0415  # one fault needs it
-
                     self._compressor = Compressor()
                     return
                 case CutBody(count, chunked):
-                    from tpharness.faults.compress import Cutter  # noqa: PLC0415  # one fault needs it
-
                     self._cutter = Cutter(count, chunked=chunked)
                     return
                 case Wait() | Notify() as action:

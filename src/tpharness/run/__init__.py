@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tpharness.run.engine import run_suite
     from tpharness.run.fault_cases import find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
     from tpharness.run.options import RunOptions
+    from tpharness.run.sent_runs import read_sent_runs
     from tpharness.run.workers import Workers, started
     from tpharness.verdict.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
     from tpharness.verdict.result import CheckState, Outcome, Result
@@ -35,6 +36,7 @@ __all__ = [
     "plan_faults",
     "play_fault",
     "play_one",
+    "read_sent_runs",
     "results_of",
     "run_on_cluster",
     "run_suite",
@@ -57,6 +59,7 @@ __getattr__, __dir__ = lazy_names(
         "tpharness.run.dispatch": ("play_one",),
         "tpharness.run.engine": ("run_suite",),
         "tpharness.run.options": ("RunOptions",),
+        "tpharness.run.sent_runs": ("read_sent_runs",),
         "tpharness.run.workers": ("Workers", "started"),
         "tpharness.verdict.events": (
             "ResultReady",

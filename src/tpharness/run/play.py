@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
+from tpharness import run as runner
 from tpharness.checks import Delivery, Evidence, SentRun, Side, Variant
 from tpharness.dialects import DIALECTS
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
@@ -284,10 +285,8 @@ def remove_carried(value: Any) -> Any:
 
 def _read_sent_runs(script: Script, served: TargetOutput) -> tuple[SentRun, ...]:
     if all(isinstance(turn, UserTurn) or not (turn.message_id or turn.abort) for turn in script.turns):
-        return ()
-    from tpharness.run.sent_runs import read_sent_runs  # noqa: PLC0415  # most scenarios have nothing to look at
-
-    return read_sent_runs(script, served)
+        return ()  # as in most scenarios
+    return runner.read_sent_runs(script, served)
 
 
 def _broken_promises(*playings: _Playings) -> list[Finding]:

@@ -4,3 +4,19 @@
 what each major version of the AI SDK takes, `fold` and `assembler` the client's side, `partial_json` arguments that
 still stream.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tpharness.wires.vsp.majors import check_chunk
+    from tpharness.wires.vsp.said import read_said
+
+__all__ = ["check_chunk", "read_said"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__, {"tpharness.wires.vsp.majors": ("check_chunk",), "tpharness.wires.vsp.said": ("read_said",)}
+)

@@ -15,7 +15,6 @@ import msgspec
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import Event
 from tpharness.protocol.versions import ERROR_EVENT
-from tpharness.wires.vsp import majors
 from tpharness.wires.vsp import records as c
 from tpharness.wires.vsp import violations as v
 from tpharness.wires.vsp.carrier import STANDING, facts_of
@@ -171,7 +170,7 @@ class Lifecycle:
 
     def _judge_finish_reason(self, said: str | None) -> None:
         """Report a word that no client knows, and one that is not what carriers told of the last response (R16)."""
-        if said is not None and not any(said in words for words in majors.FINISH_REASONS.values()):
+        if said is not None and not any(said in words for words in c.FINISH_REASONS.values()):
             self._context.report(v.FINISH_UNKNOWN, f"finish says {said!r}")
         elif said not in (None, "error", "interrupted") and self._last_finish is not None:
             told = normalize_finish_reason(self._last_finish)

@@ -19,7 +19,7 @@ import msgspec
 from tpharness.findings import Kind, Place
 from tpharness.wires.vsp.chunks import chunk_from_object
 from tpharness.wires.vsp.encode import to_wire
-from tpharness.wires.vsp.records import MAJORS, RECORDS, DataChunk, Done, Malformed
+from tpharness.wires.vsp.records import FINISH_REASONS, MAJORS, RECORDS, DataChunk, Done, Malformed
 
 if TYPE_CHECKING:
     from tpharness.findings import Finding
@@ -43,10 +43,6 @@ SDK_REFUSES_TYPE = Kind("sdk-refuses-type")
 SDK_REFUSES_VALUE = Kind("sdk-refuses-value")
 SDK_REFUSES_NULL = Kind("sdk-refuses-null")
 SDK_UNNAMED_FIELD = Kind("sdk-unnamed-field")
-
-_COMMON = frozenset({"stop", "length", "content-filter", "tool-calls", "error", "other"})
-FINISH_REASONS: dict[int, frozenset[str]] = {5: _COMMON | {"unknown"}, 6: _COMMON, 7: _COMMON | {"interrupted"}}
-"""Major → the values of `finishReason` that it accepts."""
 
 _SINCE_6 = frozenset({6, 7})
 # Optional fields whose schema takes anything, null included.

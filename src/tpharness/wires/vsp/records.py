@@ -32,6 +32,9 @@ Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 
 MAJORS: frozenset[int] = frozenset({5, 6, 7})
 """The majors of the AI SDK whose streams are known here."""
+_COMMON = frozenset({"stop", "length", "content-filter", "tool-calls", "error", "other"})
+FINISH_REASONS: dict[int, frozenset[str]] = {5: _COMMON | {"unknown"}, 6: _COMMON, 7: _COMMON | {"interrupted"}}
+"""Major → the values of `finishReason` that it accepts."""
 
 _SINCE_6 = frozenset({6, 7})
 _ONLY_7 = frozenset({7})

@@ -9,19 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Kind, Place
 from tpharness.server_events import EventKind
-from tpharness.wires.contract import NO_EVENTS, UNFINISHED, Inputs, Said, Wire
+from tpharness.wires import vsp
+from tpharness.wires.contract import NO_EVENTS, UNFINISHED, Said, Wire
 from tpharness.wires.sse.parser import SseParser
 from tpharness.wires.vsp import chunks, violations
 from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.encode import DONE, encode_sse
-from tpharness.wires.vsp.majors import MAJORS, Major, check_chunk
-from tpharness.wires.vsp.records import RECORDS
+from tpharness.wires.vsp.inputs import WholeInputs
+from tpharness.wires.vsp.records import MAJORS, RECORDS
 from tpharness.wires.vsp.server import Chunks, Encoder
 
 __all__ = ["HEADERS", "WIRE", "ChunkWriter", "check_stream"]
@@ -80,16 +81,8 @@ def _encode(sent: Chunks) -> bytes:
     return encode_sse(sent[0]) if len(sent) == 1 else b"".join(map(encode_sse, sent))
 
 
-def _open_inputs() -> Inputs:
-    from tpharness.wires.vsp.inputs import WholeInputs  # noqa: PLC0415  # only a cut inside arguments asks for it
-
-    return WholeInputs()
-
-
 def _read_said(data: bytes) -> Said:
-    from tpharness.wires.vsp.said import read_said  # noqa: PLC0415  # few scenarios ask for it
-
-    return read_said(data)
+    return vsp.read_said(data)
 
 
 def _encode_objects(events: Iterable[Mapping[str, Any]]) -> bytes:
@@ -112,7 +105,9 @@ def check_stream(data: bytes, major: int | None = None, posted: bytes | None = N
         found += keep_first(
             finding
             for index, frame in enumerate(SseParser().feed(data))
-            for finding in check_chunk(chunks.decode_chunk(frame.data), cast("Major", major), place=Place(event=index))
+            for finding in vsp.check_chunk(
+                chunks.decode_chunk(frame.data), cast("Literal[5, 6, 7]", major), place=Place(event=index)
+            )
         )
     return found
 
@@ -171,7 +166,7 @@ WIRE = Wire(
     headers=HEADERS,
     open_reader=Assembler,
     open_writer=ChunkWriter,
-    open_inputs=_open_inputs,
+    open_inputs=WholeInputs,
     read_said=_read_said,
     check=check_stream,
     majors=tuple(sorted(MAJORS)),
