@@ -137,6 +137,28 @@ def test_several_pairs_are_a_table_and_each_timeline_stands_there_once(broken: R
     assert pairs == {"server a, client b", "server c, client b"}
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        ({Outcome.PASSED: 1999, Outcome.FAILED: 1}, "99.9 %</a> of 2000 judged cases, 1 failed"),
+        (
+            {Outcome.PASSED: 3, Outcome.EXPECTED: 1, Outcome.NO_PART: 4},
+            "75 %</span> of 4 judged cases, 1 known difference",
+        ),
+        ({Outcome.PASSED: 2, Outcome.NOT_APPLICABLE: 1}, '<span class="good">100 %</span> of 2 judged cases'),
+        ({Outcome.NOT_APPLICABLE: 2}, "nothing</span> was judged, 2 not applicable"),
+    ],
+)
+def test_a_cell_says_how_much_of_what_was_judged_has_passed(outcomes: dict[Outcome, int], words: str) -> None:
+    """It is never rounded up, and what does not use the target is not counted; a failure links to its causes."""
+    results = [Result(id=f"a/{outcome.value}", outcome=outcome, cases=n) for outcome, n in outcomes.items()]
+    one = report_of(events(*results))
+    page = render_html_of_several({"a": one, "b": one})
+    assert words in page
+    assert ('<a class="bad" href="#case-0-">' in page) == (Outcome.FAILED in outcomes)
+    assert ('<section id="case-0-">' in page) == (Outcome.FAILED in outcomes)
+
+
 def test_what_does_not_fit_is_named(broken: Report) -> None:
     """The page stays small: timelines that failed come first, the others are listed."""
     with mock.patch("tpharness.report.html.MOST_BYTES", 50_000):
@@ -281,3 +303,28 @@ def test_what_differs_is_marked(got: str | None, expected: str, cells: list[str]
         for text in page.split('<div class="two">')[1].split("<strong>")[1:3]
     ]
     assert columns == cells
+
+
+@pytest.mark.browser
+def test_a_page_of_many_failures_is_short_before_anybody_opens_one(broken: Report, tmp_path: Path) -> None:
+    """Six hundred cases of nine causes fit four screens of a desktop; a link to one of them opens its fold."""
+    wrong = next(result for result in broken.results if result.outcome is Outcome.FAILED)
+    (lead, *_) = wrong.findings
+    results = [
+        replace(wrong, id=f"a/case-{n}", size=n, findings=(replace(lead, symptom=f"symptom {n % 9}"),))
+        for n in range(678)
+    ]
+    file = tmp_path / "run.html"
+    file.write_text(render_html(report_of(events(*results))), "utf-8")
+    link = "document.querySelector('a[href$=\"case-8\"]')"
+    seen = look_at(
+        file,
+        ["eval", "document.documentElement.scrollHeight"],
+        ["eval", f"{link}.closest('details').open = true"],
+        ["eval", f"{link}.click()"],
+        ["eval", "document.querySelectorAll('details.more')[0].open"],
+    )
+    assert seen.results[0] <= 3000
+    assert seen.results[-1] is True
+    assert file.stat().st_size <= 6_000_000
+    assert seen.errors == []

@@ -58,6 +58,8 @@ _Turns = Mapping[str, tuple[TracedCase, str]]
 """The cases of an application, each with its turns as HTML, by their ids."""
 
 _MOST_RESULTS = 500
+_MOST_UNFOLDED = 8
+_MOST_STRIPS = 4
 _MOST_FINDINGS = 20
 _MOST_EXPLAINED = 50
 """Of so many cases the findings have the texts of what decides them; further ones have its ids."""
@@ -125,16 +127,19 @@ def _sections(
     groups = group_failures(report.results)
     wrong = _in_order(groups)
     if wrong:
-        yield f"<section><h2>{prefix}Causes</h2>{cause_cards(groups, report, anchor, shown)}</section>"
-        blocks = "".join(
+        yield f'<section id="{anchor("")}"><h2>{prefix}Causes</h2>'
+        yield f"{cause_cards(groups, report, anchor, shown)}</section>"
+        blocks = [
             _result_block(
                 result, shown, anchor(result.id), turns, opened=number < 3, explained=number < _MOST_EXPLAINED
             )
             for number, result in enumerate(wrong[:_MOST_RESULTS])
-        )
+        ]
         more = len(wrong) - _MOST_RESULTS
-        blocks += f"<p>and {more} more: --report json:PATH has them all</p>" if more > 0 else ""
-        yield f"<section><h2>{prefix}What failed</h2>{''.join(_strips(wrong, shown))}{blocks}</section>"
+        blocks += [f"<p>and {more} more: --report json:PATH has them all</p>"] if more > 0 else []
+        strips = _folded(list(_strips(wrong, shown)), _MOST_STRIPS, "sweep that failed")
+        cases = _folded(blocks, _MOST_UNFOLDED, "case that failed")
+        yield f"<section><h2>{prefix}What failed</h2>{strips}{cases}</section>"
     tallies = tally_profiles(report.results)
     if tallies:
         yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
@@ -157,6 +162,15 @@ def _sections(
         yield f"{clauses_table(report, wrong[:_MOST_RESULTS], anchor)}</details></section>"
 
 
+def _folded(pieces: Sequence[str], most: int, what: str) -> str:
+    """Return pieces of a page, those beyond the first ones in a fold, which a link to one of them opens."""
+    first, others = pieces[:most], pieces[most:]
+    if not others:
+        return "".join(first)
+    title = text_html(f"{len(others)} more {what.replace(' ', 's ', 1)}" if len(others) > 1 else f"1 more {what}")
+    return f"{''.join(first)}<details class='more'><summary>{title}</summary>{''.join(others)}</details>"
+
+
 def _in_order(groups: Sequence[Group]) -> list[Result]:
     """Return what failed: the smallest case of each cause first, which the tables link to, then all others."""
     return [group.smallest for group in groups] + [result for group in groups for result in group.results[1:]]
@@ -177,15 +191,19 @@ def _pairs_section(reports: Mapping[str, Report]) -> str:
 
 
 def _pair_cell(report: Report, anchor: Callable[[str], str]) -> str:
+    """Return how much of what was judged has passed, with a link to why the rest has not."""
     if report.finished is None:
         return f'<span class="bad">could not run</span> {text_html(report.error)}'
     counts = report.finished.counts
-    words = ", ".join(outcome.counted(count) for outcome, count in counts.items())
-    groups = group_failures(report.results)
-    if not groups:
-        word, colour = ("passed", "good") if report.passed else ("failed", "bad")
-        return f'<span class="{colour}">{word}</span> {words}'
-    return f'<a class="bad" href="#{anchor(groups[0].smallest.id)}">failed</a> {words}'
+    passed = counts.get(Outcome.PASSED, 0)
+    judged = sum(cases for outcome, cases in counts.items() if outcome not in (Outcome.NO_PART, Outcome.NOT_APPLICABLE))
+    others = [outcome.counted(cases) for outcome, cases in counts.items() if outcome is not Outcome.PASSED and cases]
+    share = f"{passed * 1000 // judged / 10:g} %" if judged else "nothing"  # never rounded up to all of them
+    words = ", ".join((f"of {counted(judged, 'judged case')}" if judged else "was judged", *others))
+    if group_failures(report.results):
+        return f'<a class="bad" href="#{anchor("")}">{share}</a> {words}'
+    colour = "bad" if not report.passed else "good" if passed == judged else "warn"
+    return f'<span class="{colour}">{share}</span> {words}'
 
 
 def _result_block(

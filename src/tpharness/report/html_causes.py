@@ -21,6 +21,7 @@ __all__ = ["cause_cards", "counts_bar"]
 
 _MOST_SHOWN = 2000
 _MOST_CARDS = 30
+_MOST_OPEN = 3
 _DEPARTS = ("identity-differs", "thread-departs")
 
 
@@ -73,11 +74,12 @@ def _card(
     known = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
     change = lead.remedy if lead is not None else "; ".join(dict.fromkeys(known))
     return (
-        f'<article class="cause"><h3>{number}. {text_html(_sentence(group, lead))}</h3>'
+        f'<details class="cause"{" open" if number <= _MOST_OPEN else ""}>'
+        f"<summary><h3>{number}. {text_html(_sentence(group, lead))}</h3></summary>"
         f'<p class="muted">{text_html(" · ".join(filter(None, about)))}</p>'
         f"{'' if lead is None else _two(lead)}"
         f'{f"""<p class="change"><strong>Change:</strong> {text_html(change)}</p>""" if change else ""}'
-        f"{_next_steps(group, report, anchor, shown)}</article>"
+        f"{_next_steps(group, report, anchor, shown)}</details>"
     )
 
 
