@@ -10,8 +10,8 @@ from tests.report.test_reports import events, report_of
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.report import ConsoleReport, render_json
+from tpharness.report.failures import wrap_line
 from tpharness.report.junit import render_junit
-from tpharness.report.terminal import wrap_line
 from tpharness.verdict import Outcome, Result, RunEvent
 
 DIFFERS = Kind("identity-differs")

@@ -8,7 +8,7 @@ from tpharness.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from tpharness.report.console import ConsoleReport, tally_lines
-    from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line
+    from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line, wrap_line
     from tpharness.report.json import as_json, render_json
     from tpharness.report.matrix import print_matrix
     from tpharness.report.not_judged import brief_line, never_judged
@@ -33,13 +33,14 @@ __all__ = [
     "render_json",
     "report_words",
     "tally_lines",
+    "wrap_line",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tpharness.report.console": ("ConsoleReport", "tally_lines"),
-        "tpharness.report.failures": ("failure_lines", "group_heading", "group_line", "other_cases_line"),
+        "tpharness.report.failures": ("failure_lines", "group_heading", "group_line", "other_cases_line", "wrap_line"),
         "tpharness.report.json": ("as_json", "render_json"),
         "tpharness.report.matrix": ("print_matrix",),
         "tpharness.report.not_judged": ("brief_line", "never_judged"),

@@ -16,7 +16,7 @@ from tpharness.findings import Level, load_kinds
 from tpharness.printable import counted, make_printable
 from tpharness.report.progress import RunProgress
 from tpharness.report.summary import Report
-from tpharness.report.terminal import make_console, wrap_line
+from tpharness.report.terminal import make_console
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.verdict.tally import tally_json
 
@@ -196,7 +196,7 @@ class ConsoleReport:
 
     def _print_line(self, line: str, style: str = "") -> None:
         """Print a line; in a terminal with its words whole, and what follows the first line below its beginning."""
-        for piece in wrap_line(line, self._out.width) if self._out.is_terminal else [line]:
+        for piece in reports.wrap_line(line, self._out.width) if self._out.is_terminal else [line]:
             self._out.print(f"[{style}]{escape(piece)}[/]" if style else escape(piece))
 
     def _print_details(self, report: Report) -> None:

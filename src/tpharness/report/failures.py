@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +13,10 @@ from tpharness.verdict import Outcome, Result
 from tpharness.verdict.finding_lines import finding_lines
 from tpharness.verdict.grouping import Group
 
-__all__ = ["failure_lines", "group_heading", "group_line", "other_cases_line"]
+__all__ = ["failure_lines", "group_heading", "group_line", "other_cases_line", "wrap_line"]
 
+_LABEL = re.compile(r" *(?:\S+(?: \S+)? {2,})?")
+_COMMAND = re.compile(r": tpharness ")
 _MOST_FINDINGS = 6
 _MOST_IDS = 3
 
@@ -91,3 +95,23 @@ def group_line(group: Group) -> str:
     cites = ", ".join((*group.clauses[:1], *group.cause.rulings[:1]))
     lead = f"{' + '.join(group.cause.codes)}{f' at {group.cause.where}' if group.cause.where else ''}"
     return make_printable(f"{group.cases:>5}  {lead}{f' [{cites}]' if cites else ''}, smallest {group.smallest.id}")
+
+
+def wrap_line(line: str, width: int) -> list[str]:
+    """Return a line as lines of whole words; what does not fit stands below its text, or two columns further in.
+
+    A line that ends in a command to copy stays one line, and so does a word that is longer than the width.
+    """
+    found = _LABEL.match(line)
+    lead = "" if found is None else found[0]
+    below = " " * (len(lead) if lead.strip() else len(lead) + 2)
+    if len(line) <= width or _COMMAND.search(line) or len(below) > width // 2:
+        return [line]
+    return textwrap.wrap(
+        line[len(lead) :],
+        width,
+        initial_indent=lead,
+        subsequent_indent=below,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
