@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 from benchmarks.virtual_time import IdleLoop, Ready
 from tests.apps.chat_app import ChatApp, Defect, Json, Stored
-from tests.apps.playing import STOP, codes_of, playing
+from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, codes_of, playing
+from tests.distribution import Sample
+
+from tpharness.apps.cases import Tool
+from tpharness.apps.cases.catalogue import all_cases
+from tpharness.verdict import Outcome
 
 LOST = 0.06
 """Seconds for which others have the processor whenever somebody waits here."""
@@ -46,3 +51,18 @@ def test_an_application_that_stops_late_on_a_busy_machine_stops(loop: type[IdleL
     with asyncio.Runner(loop_factory=loop) as runner:
         assert codes_of(runner.run(playing(TidiesUp(), *ids, **config))) == set()
         assert codes_of(runner.run(playing(ChatApp(Defect.RUNS_ON), *ids, **config))) == {"runs-on"}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("effects", [None, "ledger"])
+def test_an_application_that_bears_everything_is_accused_of_nothing(effects: str | None, sample: Sample[str]) -> None:
+    """In no case, and no case is left out that a quiet machine plays."""
+    every = [case.id for case in all_cases(Tool(name="book_hotel"), ledger=effects is not None)]
+    chosen = sample(every)
+    config: dict[str, Any] = {"on_disconnect": "stop", "stop": STOP, "thread": THREAD, "effects": effects}
+    with asyncio.Runner(loop_factory=BusyMachine) as runner:
+        results = runner.run(playing(ChatApp(), *chosen, **config))
+    assert codes_of(results) == set()
+    assert {result.id for result in results} == set(chosen)
+    left_out = {result.id for result in results if result.outcome is not Outcome.PASSED}
+    assert left_out == NOT_ASKED_FOR & set(chosen)
