@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# haystack-ai 3.4.1: a call whose arguments were cut disappears, and the agent's run ends as finished with an empty answer.
+# haystack-ai 3.4.1: a call whose arguments were cut disappears, and the model never learns of it.
 #
 # The model calls `book` with whole arguments and `pay` with arguments that end at the token limit (`two`), or `pay` alone
 # (`one`).
 # Expected: the model is given an error for the call, so that it can repeat it, or the run fails.
 # Seen: with `two` the model reads that it called `book` alone; nobody asks for the payment any more. With `one` the run
-# ends: no error, `exit_reason` "text" and no text. The next question goes to the model after an assistant message "",
+# ends without an answer (`exit_reason` "length"). The next question goes to the model after an assistant message "",
 # which says neither that something was tried nor that it was cut.
 set -euo pipefail
 folder=$(mktemp -d)
@@ -95,7 +95,7 @@ env/bin/python -W ignore cut.py 2> /dev/null > seen.txt
 cat > described.txt <<'TEXT'
 two: the answer is 'Well.', exit_reason 'text'
   asked: user "Book and pay."; assistant book({}); tool "booked"; assistant "Well."; user "Done?"
-one: the answer is None, exit_reason 'text'
+one: the answer is None, exit_reason 'length'
   asked: user "Book and pay."; assistant ""; user "Done?"
 TEXT
 cat seen.txt
