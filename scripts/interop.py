@@ -30,7 +30,11 @@ PAGE = ROOT / "docs" / "INTEROP.md"
 SERVERS = ("reference", "peer:pydantic-ai", "peer:ai-sdk-server", "peer:langgraph")
 CLIENTS = ("reference", "peer:ai-sdk-client", "peer:ai-sdk-browser")
 PAIRS = [(server, client) for server in SERVERS for client in CLIENTS]
-AG_UI_PAIRS = [("reference", "peer:ag-ui-client"), ("reference", "peer:ag-ui-client-one-read")]
+AG_UI_PAIRS = [
+    ("reference", "peer:ag-ui-client"),
+    ("reference", "peer:ag-ui-client-one-read"),
+    ("peer:pydantic-ai-ag-ui", "reference"),
+]
 """What is played over AG-UI: each peer with the reference."""
 TEMPLATE = ROOT / "scripts" / "interop.md"
 REPRODUCTIONS = ROOT / "docs" / "reproductions"

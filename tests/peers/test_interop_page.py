@@ -15,6 +15,8 @@ from tests.distribution import Sample
 from tests.prerequisites import PEERS
 
 from tpharness.targets.node_packages import node_program
+from tpharness.targets.python_packages import released_python
+from tpharness.targets.releases import default_release
 
 
 def test_the_page_is_what_was_played() -> None:
@@ -43,7 +45,9 @@ def test_the_reports_print_what_the_page_says(
     assert reports
     for report in sample(reports):
         path = interop.REPRODUCTIONS / report["file"]
-        command = [sys.executable, str(path)]
+        release = default_release(report.get("packages", ""))
+        python = sys.executable if release is None else released_python(release.requirements)
+        command = [str(python), str(path)]
         if kind == ".mjs":
             program = node_program(PEERS / report.get("packages", "ai_sdk"))
             copy = program.scripts / f"report-{tmp_path.name}.mjs"

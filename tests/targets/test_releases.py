@@ -47,7 +47,10 @@ def test_a_peer_of_one_release_says_which_have_several() -> None:
     """The reference is as new as tpharness, and a browser has more in it than one package."""
     with pytest.raises(UsageError, match="peer:ai-sdk-browser cannot be played at another release") as raised:
         resolve_client("peer:ai-sdk-browser@6")
-    assert "ai-sdk-client, pydantic-ai, langgraph, ag-ui-client, ag-ui-client-one-read can" in raised.value.hint
+    assert (
+        "ai-sdk-client, pydantic-ai, langgraph, pydantic-ai-ag-ui, ag-ui-client, ag-ui-client-one-read can"
+        in raised.value.hint
+    )
 
 
 def test_the_newest_known_releases_are_those_that_are_tested() -> None:

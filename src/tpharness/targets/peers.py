@@ -30,7 +30,7 @@ from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.node_packages import node_program
 from tpharness.targets.python_packages import python_command, released_python
-from tpharness.targets.releases import Release, npm_source, resolve_release, tested_release
+from tpharness.targets.releases import Release, default_release, npm_source, resolve_release
 from tpharness.targets.remote import Patience
 from tpharness.targets.server_process import ServerProcess
 from tpharness.wires.registry import default_wire, wire_named
@@ -90,6 +90,13 @@ _BUILT_IN = (
             ("pydantic-ai", "tpharness.peers.pydantic_ai"),
             ("langgraph", "tpharness.peers.langgraph"),
         )
+    ),
+    Peer(
+        name="pydantic-ai-ag-ui",
+        command=(*_PYTHON, "tpharness.peers.pydantic_ai_ag_ui", "--port", "{port}"),
+        module="tpharness.peers.pydantic_ai_ag_ui",
+        wire="ag-ui",
+        own_packages=True,
     ),
     *(
         Peer(
@@ -242,7 +249,7 @@ def _as_tested(peer: Peer) -> Peer:
             f"peer:{peer.name} needs a release: its command in {PROJECT_FILE} has {_RELEASE}",
             hint=f"write peer:{peer.name}@RELEASE",
         )
-    return replace(peer, release=tested_release(peer.name)) if peer.own_packages else peer
+    return replace(peer, release=default_release(peer.name)) if peer.own_packages else peer
 
 
 def _read(file: Path) -> list[Peer]:

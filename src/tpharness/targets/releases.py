@@ -23,11 +23,11 @@ from tpharness.targets.node_packages import cache_folder
 __all__ = [
     "Release",
     "ReleasedFramework",
+    "default_release",
     "framework_of",
     "is_tested_release",
     "npm_source",
     "resolve_release",
-    "tested_release",
 ]
 
 _FILE = Path(__file__).parent.parent / "peers" / "releases.toml"
@@ -131,7 +131,7 @@ def resolve_release(peer: str, text: str) -> Release:
     return framework.resolve(text, f"peer:{peer}@{text}")
 
 
-def tested_release(peer: str) -> Release | None:
+def default_release(peer: str) -> Release | None:
     """Return the release that a peer of ours is tested with, None if it can be played in one release only."""
     framework = framework_of(peer)
     return None if framework is None else Release(framework=framework, number=framework.newest)

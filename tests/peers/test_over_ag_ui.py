@@ -1,4 +1,4 @@
-"""`peer:ag-ui-client` over AG-UI: as its baseline says, and in the reads that its name says."""
+"""Peers over AG-UI: as their baselines say, and the client in the reads that its name says."""
 
 from __future__ import annotations
 
@@ -41,6 +41,16 @@ def test_the_client_departs_only_as_its_baseline_says(name: str, chosen_scenario
     results = [event.result for event in events if isinstance(event, ResultReady)]
     assert list(wrong(results)) == []
     assert ids or counted(results) == told("reference", name)
+
+
+@pytest.mark.sampled
+def test_the_server_departs_only_as_its_baseline_says(chosen_scenarios: ChosenScenarios) -> None:
+    """Pydantic AI behind its AG-UI adapter, in an environment of its own, which is made once."""
+    ids = chosen_scenarios(6)
+    events = run_suite(RunOptions(server="peer:pydantic-ai-ag-ui", wire="ag-ui", ids=ids))
+    results = [event.result for event in events if isinstance(event, ResultReady)]
+    assert list(wrong(results)) == []
+    assert ids or counted(results) == told("peer:pydantic-ai-ag-ui", "reference")
 
 
 @pytest.mark.node
