@@ -398,3 +398,34 @@ def test_a_stream_under_another_name_is_checked_as_one(tmp_path: Path) -> None:
     assert check(stream) == check(events) == []
     assert said(fold("Hi", stream)) == said(fold("Hi", STREAM))
     assert said(fold("Hi", events)) == ["Hi", ["complete"]]
+
+
+def test_a_difference_by_content_names_the_ids_of_the_threads() -> None:
+    """They are those that somebody finds in the store; what belongs to a tool is left as it is."""
+
+    def thread(agent: str, call: str, *more: str) -> dict[str, Any]:
+        parts = [{"part_kind": "tool-call", "tool_name": "t", "tool_call_id": call, "args": {"agent_id": "agent-1"}}]
+        response = {"message_type": "response", "agent_id": agent, "parts": parts}
+        answered = [{"part_kind": "tool-return", "tool_name": "t", "tool_call_id": call, "content": "call-1"}]
+        request = {"message_type": "request", "agent_id": agent, "parts": answered}
+        texts = [{"message_type": "response", "agent_id": agent, "parts": _text(text)} for text in more]
+        turn = {"turn_type": "agent", "agent_id": agent, "completion_status": "complete"}
+        return {"version": "0.0.4", "turns": [{**turn, "messages": [response, request, *texts]}]}
+
+    with pytest.raises(AssertionError) as failed:
+        assert_same_thread(thread("a", "x1"), thread("b", "y2", "more"), mode="content")
+    told = str(failed.value)
+    assert "turn 0 (agent, a), message 2 (response: text) is only on the client side" in told
+    assert '"agent_id": "b"' in told
+    for text in ("agent-1", "call-1"):
+        assert text not in told
+    other = thread("b", "y2")
+    other["turns"][0]["messages"][0]["parts"][0]["args"] = {"agent_id": "agent-2"}
+    with pytest.raises(AssertionError) as failed:
+        assert_same_thread(thread("a", "x1"), other, mode="content")
+    assert "(response: tool-call x1), part 0 (tool-call x1), args, agent_id differs" in str(failed.value)
+    assert '"agent-1" (a string)' in str(failed.value)
+
+
+def _text(content: str) -> list[dict[str, Any]]:
+    return [{"part_kind": "text", "content": content}]

@@ -21,6 +21,7 @@ __all__ = [
     "FAILED_STATUSES",
     "MODES",
     "Mode",
+    "content_and_ids",
     "content_thread",
     "identical",
     "refuse_unknown_mode",
@@ -59,9 +60,15 @@ def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def content_thread(thread: Mapping[str, Any]) -> dict[str, Any]:
     """Return the canonical form with every generated fact masked: equal at every run, as a snapshot has to be (R39)."""
+    return content_and_ids(thread)[0]
+
+
+def content_and_ids(thread: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what `content_thread` returns, and the id in the thread for each that it has in place of it."""
     ids = _Names()
     canonical = canonical_thread(thread)
-    return {"version": canonical["version"], "turns": [_turn(turn, ids) for turn in canonical["turns"]]}
+    turns = [_turn(turn, ids) for turn in canonical["turns"]]
+    return {"version": canonical["version"], "turns": turns}, ids.own
 
 
 class _Names:
@@ -69,6 +76,11 @@ class _Names:
 
     def __init__(self) -> None:
         self._names: dict[str, dict[str, str]] = {}
+
+    @property
+    def own(self) -> dict[str, str]:
+        """The ids by what they were renamed to."""
+        return {new: old for names in self._names.values() for old, new in names.items()}
 
     def of(self, kind: str, name: Any) -> str:
         names = self._names.setdefault(kind, {})

@@ -14,7 +14,7 @@ from tpharness.findings import shorten, shorten_both, tell_apart
 from tpharness.judging_time import heed_judging_time
 from tpharness.protocol.align import Pair, align
 from tpharness.protocol.canonical import canonical_thread
-from tpharness.protocol.compare import Mode, content_thread, refuse_unknown_mode
+from tpharness.protocol.compare import Mode, content_and_ids, refuse_unknown_mode
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
 
 __all__ = ["ThreadDifference", "diff", "held_words"]
@@ -51,12 +51,17 @@ def diff(
     names: tuple[str, str] = ("a", "b"),
     mode: Mode = "exact",
 ) -> list[ThreadDifference]:
-    """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39). UsageError for another."""
+    """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39). UsageError for another.
+
+    By content, ids are compared by the order of their use, and named as the threads have them.
+    """
     refuse_unknown_mode(mode)
     for name, thread in zip(names, (one, other), strict=True):
         _require_object(name, thread)
-    form = canonical_thread if mode == "exact" else content_thread
-    return list(_Diff(names, form(one)).threads(form(other)))
+    if mode == "exact":
+        return list(_Diff(names, canonical_thread(one)).threads(canonical_thread(other)))
+    (mine, my_ids), (theirs, their_ids) = content_and_ids(one), content_and_ids(other)
+    return list(_Diff(names, mine, own={names[1]: their_ids, names[0]: my_ids}).threads(theirs))
 
 
 def _require_object(name: str, thread: object) -> None:
@@ -66,9 +71,22 @@ def _require_object(name: str, thread: object) -> None:
 
 
 class _Diff:
-    def __init__(self, names: tuple[str, str], one: dict[str, Any]) -> None:
+    """`own` has, by side, the ids of its thread for those that are compared, where they are others."""
+
+    def __init__(
+        self, names: tuple[str, str], one: dict[str, Any], *, own: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
         self.a, self.b = names
         self._one = one
+        self._own = own or {}
+
+    def _as_held(self, side: str, item: Any) -> Any:
+        """Return a turn, message, part or id with the ids of its thread."""
+        own = self._own.get(side)
+        return _with_ids(item, own) if own else item
+
+    def _describe(self, item: Any, index: int, side: str = "") -> str:
+        return _describe(self._as_held(side or self.a, item), index)
 
     def threads(self, other: dict[str, Any]) -> Iterator[ThreadDifference]:
         one = self._one
@@ -100,7 +118,7 @@ class _Diff:
                 yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
             elif i is not None and i in moved:
                 there = f"{i} on the {self.a} side, {moved[i]} on the {self.b} side"
-                named = f"{prefix}{_describe(one[i], i)} stands at another place: {there}"
+                named = f"{prefix}{self._describe(one[i], i)} stands at another place: {there}"
                 symptom = f"{_sort(one[i])} stands at another place"
                 yield ThreadDifference(pointer=f"{pointer}/{i}", text=named, cites=cites, symptom=symptom)
             elif i is not None:
@@ -110,6 +128,7 @@ class _Diff:
 
     def _alone(self, item: Any, index: int, side: str, pointer: str, prefix: str, cites: str) -> ThreadDifference:
         text = f"is only on the {side} side"
+        item = self._as_held(side, item)
         named = f"{prefix}{_describe(item, index)} {text}"
         return ThreadDifference(
             pointer=pointer, text=named, cites=cites, symptom=f"{_sort(item)} {text}", values={side: item}
@@ -121,7 +140,7 @@ class _Diff:
         return ThreadDifference(pointer=pointer, text=text, cites=cites, symptom=symptom, values=values)
 
     def _turn(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
-        where = f"{prefix}{_describe(one, index)}"
+        where = f"{prefix}{self._describe(one, index)}"
         if not isinstance(one, Mapping) or not isinstance(other, Mapping):
             yield from self._value(pointer, where, one, other, "")
             return
@@ -134,19 +153,25 @@ class _Diff:
                 yield from self._sequence(*lists, f"{pointer}/{name}", f"{where}, ", compare, key, "R25", cut=cut)
 
     def _message(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
-        where = f"{prefix}{_describe(one, index)}"
+        where = f"{prefix}{self._describe(one, index)}"
         yield from self._fields(one, other, pointer, where, skip=("parts",))
         if "parts" in one or "parts" in other:
             parts = one.get("parts") or [], other.get("parts") or []
             mine, theirs = [_part_key(p) for p in parts[0]], [_part_key(p) for p in parts[1]]
             if mine != theirs and sorted(mine) == sorted(theirs):
-                text = f"{where}: the parts are in a different order: {self.a} {_list(mine)}, {self.b} {_list(theirs)}"
+                held = [
+                    [_part_key(self._as_held(side, p)) for p in some]
+                    for side, some in zip((self.a, self.b), parts, strict=True)
+                ]
+                text = (
+                    f"{where}: the parts are in a different order: {self.a} {_list(held[0])}, {self.b} {_list(held[1])}"
+                )
                 yield self._at(f"{pointer}/parts", text, "R11", "are in a different order", *parts)
                 return
             yield from self._sequence(*parts, f"{pointer}/parts", f"{where}, ", self._part, _part_key, "R10")
 
     def _part(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
-        yield from self._value(pointer, f"{prefix}{_describe(one, index)}", one, other, "")
+        yield from self._value(pointer, f"{prefix}{self._describe(one, index)}", one, other, "")
 
     def _fields(
         self, one: Mapping[str, Any], other: Mapping[str, Any], pointer: str, where: str, skip: tuple[str, ...]
@@ -162,6 +187,11 @@ class _Diff:
     def _value(self, pointer: str, where: str, one: Any, other: Any, cites: str) -> Iterator[ThreadDifference]:
         if one is other or _equal(one, other):
             return
+        if self._own and _OF_AN_ID.search(pointer):
+            one, other = (
+                value if value is _ABSENT else self._own.get(side, {}).get(value, value)
+                for side, value in ((self.a, one), (self.b, other))
+            )
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             for name in dict.fromkeys((*one, *other)):
                 place = f"{pointer}/{escape(name)}"
@@ -209,6 +239,28 @@ _FIELD_CITES = {
     "agent_id": "R45",
     "content_ref": "R6",
 }
+
+
+_ID_FIELDS = ("agent_id", "source_agent", "tool_call_id")
+_OF_AN_ID = re.compile(rf"/(?:turns|messages|parts)/\d+/(?:{'|'.join(_ID_FIELDS)})\Z")
+
+
+def _with_ids(item: Any, own: Mapping[str, str]) -> Any:
+    """Return a turn, message or part with other ids in their fields; what belongs to tools is left as it is."""
+    if isinstance(item, list):
+        return [_with_ids(one, own) for one in item]
+    if not isinstance(item, Mapping):
+        return item
+    out = dict(item)
+    for name in _ID_FIELDS:
+        if isinstance(out.get(name), str):
+            out[name] = own.get(out[name], out[name])
+    if isinstance(out.get("target_agents"), list):
+        out["target_agents"] = [own.get(str(name), name) for name in out["target_agents"]]
+    for name in ("messages", "parts"):
+        if name in out:
+            out[name] = _with_ids(out[name], own)
+    return out
 
 
 def _why(item: Any, *, cut: bool = True) -> str:
