@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 from tests.cli.test_application import table
 from tests.in_process import QUICK, quick_with
@@ -60,3 +63,67 @@ def test_the_fixture_works_in_async_tests(pytester: pytest.Pytester) -> None:
         "asyncio_default_fixture_loop_scope = function\n"
     )
     pytester.runpytest_inprocess(*quick_with("asyncio")).assert_outcomes(passed=2)
+
+
+CASES = "uncut/tool-call or /in-arguments"
+
+
+@pytest.fixture
+def judged(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project that has the cases of a broken application as tests."""
+    pytester.makefile(".toml", tpharness=table("chat", "REPAIRS_ARGUMENTS"))
+    pytester.makeini("[pytest]\ntpharness_apps = chat\n")
+    return pytester
+
+
+def test_each_case_of_an_application_is_a_test(judged: pytest.Pytester) -> None:
+    """With an id and for -k; one that fails reads as on the command line, and one that does not apply is skipped."""
+    listed = judged.runpytest_inprocess("--collect-only", "-q", *QUICK).outlines
+    ids = [line for line in listed if line.startswith("tpharness-app::chat::")]
+    assert len(ids) > 50
+    assert "tpharness-app::chat::user-leaves/in-arguments" in ids
+    result = judged.runpytest_inprocess("-v", "-k", f"{CASES} or stop-button/in-text", *QUICK)
+    outcomes = result.parseoutcomes()
+    assert (outcomes["failed"], outcomes["skipped"] > 0, outcomes["passed"] > 0) == (2, True, True), outcomes
+    result.stdout.fnmatch_lines(["tpharness-app::chat::user-leaves/in-arguments*FAILED*"])
+    result.stdout.fnmatch_lines(["*alone: tpharness app chat user-leaves/in-arguments"])
+
+
+def test_a_known_failure_of_a_case_is_expected(judged: pytest.Pytester) -> None:
+    """An entry that cannot be read fails one test, and one that explains nothing the test of the baseline."""
+    (file := judged.path / "tpharness.toml").write_text(
+        f'{file.read_text("utf-8")}\nbaseline = "known.yaml"\n', "utf-8"
+    )
+    known = "- {{id: '{}', findings: [{}], reason: until 12}}\n"
+    good = known.format("*/in-arguments", "arguments-invented")
+    (judged.path / "known.yaml").write_text(good + known.format("x/y", "no-such-code"), "utf-8")
+    result = judged.runpytest_inprocess("-rx", "-k", f"{CASES} or baseline", *QUICK)
+    outcomes = result.parseoutcomes()
+    assert (outcomes["failed"], outcomes["xfailed"]) == (1, 2), outcomes
+    result.stdout.fnmatch_lines(["*known.yaml:2: entry 2 (x/y): no-such-code*", "*until 12*"])
+
+
+BROKEN = """
+[apps.chat]
+command = [{python}, "-c", "raise SystemExit('no database')"]
+url = "http://127.0.0.1:{{port}}/api/chat"
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [BROKEN, BROKEN.replace("raise SystemExit('no database')", "import time, no_database")]
+)
+def test_an_application_that_does_not_start_is_one_failure(judged: pytest.Pytester, text: str) -> None:
+    """The others were not judged, which is not a pass."""
+    (judged.path / "tpharness.toml").write_text(text.format(python=json.dumps(sys.executable)), "utf-8")
+    result = judged.runpytest_inprocess("-k", "in-text", *QUICK)
+    outcomes = result.parseoutcomes()
+    assert (outcomes.pop("failed"), outcomes.pop("skipped") > 3) == (1, True)
+    result.stdout.fnmatch_lines(["*exited with status 1 before it listened*database*"])
+
+
+def test_an_application_without_a_table_is_one_error(judged: pytest.Pytester) -> None:
+    """Of the collection."""
+    result = judged.runpytest_inprocess("--tpharness-apps", "chta", *QUICK)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*tpharness_apps: *has no application 'chta'; did you mean chat?*"])

@@ -133,6 +133,26 @@ def test_a_baseline_of_ones_own_has_to_fit(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["STALE cycles/late-return@event-9", "*baseline-unmatched: *"])
 
 
+WRONG = """\
+- {id: cycles/late-return, findings: [no-such-code], reason: x}
+- {id: threads/usage-sums, findings: [outline-differs], reason: ''}
+- just words
+"""
+
+
+@pytest.mark.parametrize(("text", "failed"), [(WRONG, 2), ("{not: a list}\n", 1), ("- [\n", 1)])
+def test_entries_that_cannot_be_read_fail_one_test(project: pytest.Pytester, text: str, failed: int) -> None:
+    """Not all of them. An entry whose reason alone is missing still expects a failure of its case, which is stale."""
+    project.makeini(INI.format("cycles/late-return threads/usage-s*") + "tpharness_baseline = known.yaml\n")
+    (project.path / "known.yaml").write_text(text, "utf-8")
+    result = run(project)
+    result.assert_outcomes(failed=failed, passed=3 - failed)
+    if text == WRONG:
+        told = result.stdout.str()
+        for words in ("known.yaml:1: entry 1", "known.yaml:2: entry 2 (threads/usage-sums): the reason is", "entry 3"):
+            assert told.count(words) == 1, told
+
+
 UNMATCHED = [
     "- {id: cycles/late-retrun, findings: [outline-differs], reason: x}\n",
     "- {id: 'mine/*', findings: [outline-differs], reason: x}\n",

@@ -97,21 +97,34 @@ def test_a_fixture_of_the_project_names_another_target(pytester: pytest.Pytester
 
 
 def test_a_target_that_cannot_start_is_tried_once(pytester: pytest.Pytester) -> None:
-    """Every test says why, and none waits for it again."""
+    """One test says why, the others were not judged, and none waits for it again."""
     pytester.makepyfile(counted=COUNTED + "        raise OSError('no room')\n")
     pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-[st]*\ntpharness_server = python:counted:Server\n")
-    result = run(pytester)
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*calling Server() gave OSError: no room", "*calling Server() gave OSError: no room"])
+    result = run(pytester, "-rs")
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*calling Server() gave OSError: no room", "*the first test that needs it says why"])
     assert (pytester.path / "started.txt").read_text("utf-8") == "started "
 
 
 def test_a_server_that_was_not_started_is_named(pytester: pytest.Pytester) -> None:
-    """The commonest mistake: every test says that nothing listens there."""
+    """The commonest mistake: a test says that nothing listens there, and not all of them."""
     pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-[st]*\ntpharness_server = http://127.0.0.1:1\n")
     result = run(pytester)
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*nothing listens there*", "*nothing listens there*"])
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*nothing listens there*"])
+
+
+def test_an_application_without_the_control_contract_is_one_error(pytester: pytest.Pytester) -> None:
+    """Not one for each scenario: `/capabilities` is missing."""
+    pytester.makepyfile(hello=HELLO)
+    pytester.makeini(
+        "[pytest]\ntpharness_builtin = threads/usage-* cycles/late-*\ntpharness_app = hello:app\n"
+        "tpharness_server = app\npythonpath = .\n"
+    )
+    result = run(pytester)
+    outcomes = result.parseoutcomes()
+    assert (outcomes.pop("failed"), outcomes.pop("skipped") > 1, outcomes) == (1, True, {})
+    result.stdout.fnmatch_lines(["*/capabilities*"])
 
 
 def test_ctrl_c_ends_what_is_played_and_its_target(pytester: pytest.Pytester) -> None:

@@ -64,15 +64,16 @@ _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are
 class AppOptions:
     """What to play. `ids` are case ids, themes or patterns, all when empty; `owned` is `--i-own-this-host`.
 
-    `baseline` is a file of known failures, that of the application for None. `sweep` adds a case for every piece of the
-    model's answers; `scenarios` are files or folders of scenarios to make cases of. `strict` is whether the provider
-    refuses what the real API refuses. `on_ready` is called with the environment that the application needs, once the
-    provider listens. `record` keeps of each case what a trace needs.
+    `baseline` is a file of known failures, that of the application for None; `known` are some that were read already.
+    `sweep` adds a case for every piece of the model's answers; `scenarios` are files or folders of scenarios to make
+    cases of. `strict` is whether the provider refuses what the real API refuses. `on_ready` is called with the
+    environment that the application needs, once the provider listens. `record` keeps of each case what a trace needs.
     """
 
     config: AppConfig
     ids: tuple[str, ...] = ()
     baseline: Path | None = None
+    known: Baseline | None = None
     owned: str | None = None
     sweep: bool = False
     scenarios: tuple[Path, ...] = ()
@@ -107,7 +108,10 @@ async def play_app(options: AppOptions) -> AsyncIterator[RunEvent]:
         config = config.on_port(free_port())
     profile = find_profile(config.history, folder=config.folder)
     known = options.baseline or config.baseline_path
-    baseline = load_baseline(known) if known is not None else Baseline(entries={})
+    if options.known is not None:
+        baseline = options.known
+    else:
+        baseline = load_baseline(known) if known is not None else Baseline(entries={})
     _require_known_cases(options)
     async with AsyncExitStack() as stack:
         stage = await _Stage.open(stack, config, options, profile)

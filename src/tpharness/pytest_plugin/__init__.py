@@ -52,6 +52,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tpharness-app", metavar="APP", help="The application of tpharness_app: URL, command, MODULE:APP."
     )
     group.addoption(
+        "--tpharness-apps",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Collect the cases of this application of tpharness.toml as tests; may be given again.",
+    )
+    group.addoption(
         "--tpharness-app-ready", metavar="SECONDS", help="How long a command may take until it listens [60]."
     )
     group.addoption("--tpharness-baseline", metavar="FILE", help="A YAML file of known failures, which are xfailed.")
@@ -72,6 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("tpharness_server", "The server that scenarios play: a target, or app.", default="reference")
     parser.addini("tpharness_client", "The client that scenarios play: a target, or app.", default="reference")
     parser.addini("tpharness_app", "The application of tpharness_app: a URL, a command or MODULE:APP.", default="")
+    parser.addini("tpharness_apps", "Applications of tpharness.toml whose cases are tests.", type="args", default=[])
     parser.addini("tpharness_app_ready", "Seconds that a command may take until it listens.", default="")
     parser.addini("tpharness_baseline", "A YAML file of known failures, which are xfailed.", default="")
     parser.addini("tpharness_dialect", "Versions to play, all if empty.", type="args", default=[])
@@ -80,12 +88,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect scenarios where some are named. Nothing is imported in any other project."""
+    """Collect scenarios and applications where some are named. Nothing is imported in any other project."""
     named = ("tpharness_scenarios", "tpharness_builtin")
     if any(config.getini(name) or config.getoption(name) for name in named):
         collecting = import_module("tpharness.pytest_plugin.collecting")
         config.pluginmanager.register(collecting, "tpharness-collecting")
         collecting.add_roots(config)
+    if config.getini("tpharness_apps") or config.getoption("tpharness_apps"):
+        config.pluginmanager.register(import_module("tpharness.pytest_plugin.app_cases"), "tpharness-app-cases")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tpharness.errors import TpharnessError
+from tpharness.printable import make_printable
 from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import EntriesSeen
 from tpharness.resources import scenarios_dir
@@ -26,6 +27,8 @@ from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.run.session import Session
 from tpharness.testing import describe_failures
 from tpharness.verdict import Outcome, Result
+from tpharness.verdict.baseline import Baseline
+from tpharness.verdict.baseline_read import read_what_can_be
 from tpharness.waiting import await_result
 
 __all__ = ["NotGreenError", "ScenarioPlayer", "Targets"]
@@ -73,6 +76,11 @@ class Targets:
 
     def __init__(self) -> None:
         self._running: dict[RunOptions, _Running | TpharnessError] = {}
+        self._baselines: dict[Path, Baseline] = {}
+        self.told: set[RunOptions] = set()
+        """What could not be started, and a test has said so."""
+        self.wrong: list[str] = []
+        """What is wrong with entries of baselines, and no test has said yet."""
         self.ledger = EntriesSeen()
 
     def running(self, options: RunOptions) -> _Running:
@@ -86,6 +94,16 @@ class Targets:
         if isinstance(found, TpharnessError):
             raise found.with_traceback(None)
         return found
+
+    def baseline(self, path: Path) -> Baseline:
+        """Return the entries of a file that can be read; what is wrong with others is said by one test."""
+        if path not in self._baselines:
+            try:
+                self._baselines[path], wrong = read_what_can_be(path)
+            except TpharnessError as error:
+                self._baselines[path], wrong = Baseline(entries={}, path=str(path)), [error.line]
+            self.wrong += wrong
+        return self._baselines[path]
 
     def close(self) -> None:
         """End everything that was started."""
@@ -144,9 +162,21 @@ class ScenarioPlayer:
     def run(self, one: SelectedScenario, *, again: str = "") -> None:
         """Play one scenario as a test: a known failure is an xfail, what does not apply is a skip.
 
-        `again` is the command that plays it alone, for targets that end with the tests.
+        `again` is the command that plays it alone, for targets that end with the tests. A target that cannot be
+        started, and a baseline with entries that cannot be read, fail one test.
         """
+        opened = replace(self.options, baseline=None)
+        if opened in self.targets.told:
+            pytest.skip("the target could not be started; the first test that needs it says why")
+        try:
+            self.targets.running(opened)
+        except TpharnessError:
+            self.targets.told.add(opened)
+            raise
         results = self._play(one)
+        if self.targets.wrong:
+            wrong, self.targets.wrong = self.targets.wrong, []
+            raise NotGreenError("\n".join(map(make_printable, wrong)))
         roots = () if one.root is None or one.root == scenarios_dir() else (one.root,)
         told = self._describe_failed(results, roots, again=again if self._ends_with_the_tests else "")
         if told:
@@ -164,8 +194,10 @@ class ScenarioPlayer:
 
     def _play(self, one: SelectedScenario) -> list[Result]:
         """Return the results of a scenario, with the outcomes that the baseline gives them."""
-        own = one.root != scenarios_dir()
-        baseline = choose_baseline(replace(self.options, roots=(one.path,) if own else ()))
+        if self.options.baseline is not None:
+            baseline = self.targets.baseline(self.options.baseline)
+        else:
+            baseline = choose_baseline(replace(self.options, roots=(one.path,) if one.root != scenarios_dir() else ()))
         running = self.targets.running(replace(self.options, baseline=None))
         results = [baseline.apply(r) for r in running.play(replace(one, faults=() if one.place else self.faults))]
         whole = one.swept and not (one.place or self.faults)
