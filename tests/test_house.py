@@ -15,7 +15,7 @@ CEILINGS = {
     "list scenarios": 5_150,
     "check": 6_150,
     "app --list": 11_400,
-    "run": 24_100,
+    "run": 24_000,
     "explain": 2_400,
 }
 """Lines of ours that a command may load. Whoever makes one load less lowers its ceiling."""

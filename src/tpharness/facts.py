@@ -17,6 +17,7 @@ from math import isfinite
 from typing import Any
 
 __all__ = [
+    "are_unparsed",
     "binary_identifier",
     "event_timestamp",
     "interruption_reason",
@@ -81,6 +82,11 @@ def parse_tool_args(held: Any) -> Any:
         return json.loads(held, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         return held
+
+
+def are_unparsed(args: Any) -> bool:
+    """Whether arguments are what a framework puts in place of a text that it could not parse: Pydantic AI's mark."""
+    return isinstance(args, dict) and len(args) == 1 and "INVALID_JSON" in args
 
 
 def _finite(digits: str) -> float:

@@ -22,9 +22,11 @@ class FindingLog:
     mistakes of others. The count is a finding of the same kind, so the level of the whole does not depend on it.
     """
 
-    __slots__ = ("_first_left_out", "_kept", "_seen")
+    __slots__ = ("_first_left_out", "_kept", "_seen", "added")
 
     def __init__(self) -> None:
+        self.added = 0
+        """How many findings were added."""
         self._kept: list[Finding] = []
         self._seen: dict[str, int] = {}
         self._first_left_out: dict[str, Finding] = {}
@@ -34,6 +36,7 @@ class FindingLog:
 
     def add(self, finding: Finding) -> None:
         """Keep or count a finding."""
+        self.added += 1
         code = finding.kind.code
         seen = self._seen[code] = self._seen.get(code, 0) + 1
         if seen <= MOST_OF_A_KIND:
@@ -58,6 +61,7 @@ class FindingLog:
     def copy(self) -> FindingLog:
         """Return an independent log with the same findings."""
         twin = FindingLog()
+        twin.added = self.added
         twin._kept = list(self._kept)
         twin._seen = dict(self._seen)
         twin._first_left_out = dict(self._first_left_out)

@@ -532,6 +532,18 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             f"{PART}/args",
         )
     ],
+    "arguments-unparsed": [
+        (
+            run(response(2, call("c", args={"INVALID_JSON": "{", "q": 1})), request(3, answer("c"))),
+            run(response(2, call("c", args={"INVALID_JSON": '{"q": '})), request(3, answer("c"))),
+            f"{PART}/args",
+        ),
+        (
+            run(response(2, part("builtin-tool-call", tool_name="f", tool_call_id="c", args={}))),
+            run(response(2, part("builtin-tool-call", tool_name="f", tool_call_id="c", args={"INVALID_JSON": ""}))),
+            f"{PART}/args",
+        ),
+    ],
     "file-by-url": [
         (
             run(response(2, part("file", content=PICTURE))),
@@ -683,7 +695,9 @@ def test_observations_are_left_out_unless_asked_for() -> None:
 
 def test_rules_that_observe_report_at_may_only() -> None:
     """A rule marked as observing is skipped by default, so nothing stronger may hide in it."""
-    observed = {"agent-id-not-uuid", "namespace-unknown", "file-by-url", "interruption-in-prompt"}
+    observed = {
+        *("agent-id-not-uuid", "arguments-unparsed", "namespace-unknown", "file-by-url", "interruption-in-prompt")
+    }
     assert {kind.code for kind in KINDS if kind.level is Level.MAY} == observed
     assert len([rule for rule in RULES if rule.observes]) == 3
 

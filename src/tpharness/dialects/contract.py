@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tpharness.journal import AgentTurn, Event, Journal
-from tpharness.protocol.types import Thread
 from tpharness.readings import Readings
+
+if TYPE_CHECKING:
+    from tpharness.protocol.types import Thread
 
 __all__ = ["Dialect", "Renderer", "ThreadHeader", "make_registry"]
 

@@ -7,12 +7,14 @@ in the order of its calls (R11). The same for every version but for the names of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tpharness.facts import utc_text
 from tpharness.journal import Entry, Event, Prompt, Response, Return
 from tpharness.protocol.canonical import canonical_reference
-from tpharness.protocol.types import Message, RequestMessage, ResponseMessage, SystemMessage
+
+if TYPE_CHECKING:
+    from tpharness.protocol.types import Message, RequestMessage, ResponseMessage, SystemMessage
 
 __all__ = ["EventNamer", "messages", "time_key"]
 

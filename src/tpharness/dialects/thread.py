@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tpharness.dialects.contract import ThreadHeader
 from tpharness.dialects.messages import EventNamer, messages, time_key
 from tpharness.journal import AgentTurn, Completed, Entry, Journal, Log, Segment, UserTurn, survivors
-from tpharness.protocol import types
 from tpharness.protocol.versions import NORMATIVE_PREFIX, Version, event_name
 from tpharness.readings import EmptyTurnRule, Readings
+
+if TYPE_CHECKING:
+    from tpharness.protocol import types
 
 __all__ = ["DIALECTS", "ThreadDialect", "ThreadRenderer"]
 

@@ -156,4 +156,6 @@ def _is_metadata(message: Any, left_out: tuple[str, ...]) -> bool:
 
 
 def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    if None not in value.values():  # nearly everywhere
+        return dict(value)
     return {k: v for k, v in value.items() if v is not None or k in _DATA_FIELDS}

@@ -15,6 +15,7 @@ from tpharness.judging_time import heed_judging_time
 from tpharness.protocol.align import Pair, align
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import Mode, content_and_ids, refuse_unknown_mode
+from tpharness.protocol.held_ids import HeldIds
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
 
 __all__ = ["ThreadDifference", "diff", "held_words"]
@@ -61,7 +62,8 @@ def diff(
     if mode == "exact":
         return list(_Diff(names, canonical_thread(one)).threads(canonical_thread(other)))
     (mine, my_ids), (theirs, their_ids) = content_and_ids(one), content_and_ids(other)
-    return list(_Diff(names, mine, own={names[1]: their_ids, names[0]: my_ids}).threads(theirs))
+    own = {names[1]: HeldIds(their_ids), names[0]: HeldIds(my_ids)}
+    return list(_Diff(names, mine, own=own).threads(theirs))
 
 
 def _require_object(name: str, thread: object) -> None:
@@ -74,7 +76,7 @@ class _Diff:
     """`own` has, by side, the ids of its thread for those that are compared, where they are others."""
 
     def __init__(
-        self, names: tuple[str, str], one: dict[str, Any], *, own: Mapping[str, Mapping[str, str]] | None = None
+        self, names: tuple[str, str], one: dict[str, Any], *, own: Mapping[str, HeldIds] | None = None
     ) -> None:
         self.a, self.b = names
         self._one = one
@@ -83,7 +85,7 @@ class _Diff:
     def _as_held(self, side: str, item: Any) -> Any:
         """Return a turn, message, part or id with the ids of its thread."""
         own = self._own.get(side)
-        return _with_ids(item, own) if own else item
+        return own.held(item) if own else item
 
     def _describe(self, item: Any, index: int, side: str = "") -> str:
         return _describe(self._as_held(side or self.a, item), index)
@@ -187,11 +189,8 @@ class _Diff:
     def _value(self, pointer: str, where: str, one: Any, other: Any, cites: str) -> Iterator[ThreadDifference]:
         if one is other or _equal(one, other):
             return
-        if self._own and _OF_AN_ID.search(pointer):
-            one, other = (
-                value if value is _ABSENT else self._own.get(side, {}).get(value, value)
-                for side, value in ((self.a, one), (self.b, other))
-            )
+        if self._own:
+            one, other = self._own[self.a].at(pointer, one), self._own[self.b].at(pointer, other)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             for name in dict.fromkeys((*one, *other)):
                 place = f"{pointer}/{escape(name)}"
@@ -239,28 +238,6 @@ _FIELD_CITES = {
     "agent_id": "R45",
     "content_ref": "R6",
 }
-
-
-_ID_FIELDS = ("agent_id", "source_agent", "tool_call_id")
-_OF_AN_ID = re.compile(rf"/(?:turns|messages|parts)/\d+/(?:{'|'.join(_ID_FIELDS)})\Z")
-
-
-def _with_ids(item: Any, own: Mapping[str, str]) -> Any:
-    """Return a turn, message or part with other ids in their fields; what belongs to tools is left as it is."""
-    if isinstance(item, list):
-        return [_with_ids(one, own) for one in item]
-    if not isinstance(item, Mapping):
-        return item
-    out = dict(item)
-    for name in _ID_FIELDS:
-        if isinstance(out.get(name), str):
-            out[name] = own.get(out[name], out[name])
-    if isinstance(out.get("target_agents"), list):
-        out["target_agents"] = [own.get(str(name), name) for name in out["target_agents"]]
-    for name in ("messages", "parts"):
-        if name in out:
-            out[name] = _with_ids(out[name], own)
-    return out
 
 
 def _why(item: Any, *, cut: bool = True) -> str:

@@ -72,28 +72,35 @@ def convert(thread: Mapping[str, Any], to: Version | VersionName, *, check: bool
         step = _Step(current, following, to, losses)
         root, turns = step.root(root), list(step.turns(turns))
     result = {**root, "version": to.value, "turns": [dict(turn) for _, turn in turns]}
-    _drop_repeats(result, [index for index, _ in turns], losses)
+    fits = _drop_repeats(result, [index for index, _ in turns], losses)
     if check:
         hint = f"the places are those of the converted thread; change the {own.value} thread there"
-        _require_valid(result, f"no valid {to.value} thread can be made of it", hint)
+        _require_valid(result, f"no valid {to.value} thread can be made of it", hint, fits=fits)
     return Migration(thread=result, steps=path, dropped=tuple(losses.dropped), unsaid=tuple(losses.unsaid))
 
 
-def _require_valid(thread: Any, problem: str, hint: str) -> None:
-    findings = tuple(finding for finding in check_thread(thread) if finding.level is Level.MUST)
+def _require_valid(thread: Any, problem: str, hint: str, *, fits: bool = False) -> None:
+    findings = tuple(finding for finding in check_thread(thread, fits=fits) if finding.level is Level.MUST)
     if findings:
         raise ThreadError(problem, findings=findings, hint=hint)
 
 
-def _drop_repeats(thread: dict[str, Any], indexes: list[int], losses: _Losses) -> None:
-    """Drop what repeats the user turn that it now follows, because the turn between them was dropped (R9)."""
-    while not schema_findings(thread) and (repeated := list(find_repeated_input(build_index(thread)))):
+def _drop_repeats(thread: dict[str, Any], indexes: list[int], losses: _Losses) -> bool:
+    """Drop what repeats the user turn that it now follows, because the turn between them was dropped (R9).
+
+    Return whether the thread fits its schema.
+    """
+    while fits := not schema_findings(thread):
+        repeated = list(find_repeated_input(build_index(thread)))
+        if not repeated:
+            break
         for t, m in repeated:
             messages = list(thread["turns"][t]["messages"])
             del messages[m]
             thread["turns"][t] = {**thread["turns"][t], "messages": messages}
             why = "it repeats the user turn that it would follow (R9)"
             losses.drop(f"/turns/{indexes[t]}", "the user's words at the beginning of the turn", why)
+    return fits
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ from tpharness.pytest_plugin.playing import NotGreenError
 from tpharness.testing import describe_failures
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, ScenarioFinished
 from tpharness.verdict.baseline import Baseline
-from tpharness.verdict.baseline_read import read_what_can_be
+from tpharness.verdict.baseline_partly import read_what_can_be
 from tpharness.waiting import await_result
 
 __all__ = ["AppBaselineItem", "AppCaseItem", "AppCases"]

@@ -28,7 +28,7 @@ from tpharness.run.session import Session
 from tpharness.testing import describe_failures
 from tpharness.verdict import Outcome, Result
 from tpharness.verdict.baseline import Baseline
-from tpharness.verdict.baseline_read import read_what_can_be
+from tpharness.verdict.baseline_partly import read_what_can_be
 from tpharness.waiting import await_result
 
 __all__ = ["NotGreenError", "ScenarioPlayer", "Targets"]

@@ -13,7 +13,7 @@ from tpharness.scenario.problems import CODES, Problems, describe_unknown_code
 from tpharness.scenario.yaml_nodes import ListNode, plain, read_yaml
 from tpharness.verdict.baseline import Baseline, BaselineEntry
 
-__all__ = ["parse_item", "read_baseline", "read_items", "read_what_can_be"]
+__all__ = ["find_twice", "make_baseline", "parse_item", "read_baseline", "read_items", "refuse_empty_reasons"]
 
 
 def read_items(path: Path) -> list[tuple[str, Any]]:
@@ -50,47 +50,28 @@ def _name_item(item: Any) -> str:
 def read_baseline(path: Path) -> Baseline:
     """Return the entries of a baseline file. InputError or UsageError names the file and the entry."""
     items = read_items(path)
-    _refuse_empty_reasons(items)
+    refuse_empty_reasons(items)
     entries = [entry for where, item in items for entry in parse_item(item, where)]
-    twice = _find_twice(entries)
+    twice = find_twice(entries)
     if twice:
         raise UsageError(f"{path}: more than one entry for {', '.join(twice)}")
-    return _baseline(entries, path)
+    return make_baseline(entries, path)
 
 
-def read_what_can_be(path: Path) -> tuple[Baseline, list[str]]:
-    """Return the entries of a baseline file that can be read, and a line for each thing that is wrong with it.
-
-    Where only the reason of an entry is empty, it still explains its cases. InputError or UsageError where the file
-    has no entries at all.
-    """
-    wrong: list[str] = []
-    entries: list[BaselineEntry] = []
-    for where, item in read_items(path):
-        try:
-            _refuse_empty_reasons([(where, item)])
-        except UsageError as error:
-            wrong.append(error.line)
-            item = {**item, "reason": "no reason is given"}  # noqa: PLW2901
-        try:
-            entries += parse_item(item, where)
-        except UsageError as error:
-            wrong.append(error.line)
-    wrong += [f"{path}: more than one entry for {case}" for case in _find_twice(entries)]
-    return _baseline(entries, path), wrong
-
-
-def _find_twice(entries: Iterable[BaselineEntry]) -> list[str]:
+def find_twice(entries: Iterable[BaselineEntry]) -> list[str]:
+    """Return the cases that have more than one entry."""
     exact = Counter(entry.id for entry in entries if not entry.many)
     return sorted(case for case, count in exact.items() if count > 1)
 
 
-def _baseline(entries: Sequence[BaselineEntry], path: Path) -> Baseline:
+def make_baseline(entries: Sequence[BaselineEntry], path: Path) -> Baseline:
+    """Return the entries of a file as a baseline."""
     exact = {entry.id: entry for entry in entries if not entry.many}
     return Baseline(entries=exact, path=str(path), many=tuple(entry for entry in entries if entry.many))
 
 
-def _refuse_empty_reasons(items: Iterable[tuple[str, Any]]) -> None:
+def refuse_empty_reasons(items: Iterable[tuple[str, Any]]) -> None:
+    """UsageError where an item has a reason that is empty."""
     empty = [
         where
         for where, item in items

@@ -7,8 +7,10 @@ decide what is a response, a return or an event. An answer with a part that was 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
@@ -20,8 +22,9 @@ from tpharness.protocol.losses import Loss
 from tpharness.protocol.versions import newest_version
 from tpharness.readings import Readings
 from tpharness.wires.vsp.assembler import Assembler
+from tpharness.wires.vsp.chunks import chunk_from_object
 from tpharness.wires.vsp.parts import steering_prompt
-from tpharness.wires.vsp.records import SteeringMessageChunk
+from tpharness.wires.vsp.records import Chunk, FinishChunk, SteeringMessageChunk
 
 __all__ = ["thread_of_ui_messages"]
 
@@ -66,21 +69,28 @@ def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str)
 def _fold_answer(assembler: Assembler, parts: list[dict[str, Any]], pointer: str, at: str) -> Iterator[Finding]:
     """Fold an answer; yield what no stream could have made, at its part, once for each part and kind."""
     found: dict[tuple[str, str | None], Finding] = {}
+    assembler.begin(at)
+    kept = len(assembler.findings)
 
-    def feed(chunk: dict[str, Any], place: str) -> None:
-        before = len(assembler.findings)
-        assembler.feed_chunks([chunk], at)
-        for finding in assembler.findings[before:]:
+    def feed(chunks: Iterable[Chunk], place: str) -> None:
+        nonlocal kept
+        counted = assembler.found
+        assembler.feed_chunks(chunks, at)
+        if assembler.found == counted:
+            return
+        new = assembler.findings[kept:]
+        kept += len(new)
+        for finding in new:
             if finding.level is Level.MUST:
                 found.setdefault((finding.code, place), replace(finding, place=Place(pointer=place)))
 
-    assembler.begin(at)
-    for number, chunk in _chunks(parts):
-        feed(chunk, pointer if number is None else f"{pointer}/parts/{number}")
+    for number, numbered in groupby(_chunks(parts), key=itemgetter(0)):
+        chunks = [chunk_from_object(chunk) for _, chunk in numbered]
+        feed(chunks, pointer if number is None else f"{pointer}/parts/{number}")
     if any(part.get("state") in _STREAMING for part in parts):
         assembler.close("user_cancelled", at)
     else:
-        feed({"type": "finish"}, pointer)
+        feed([FinishChunk()], pointer)
         assembler.done(at)
         assembler.close(None, at)
     yield from found.values()

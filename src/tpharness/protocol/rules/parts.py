@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from tpharness.facts import is_base64, parse_tool_args
+from tpharness.facts import are_unparsed, is_base64, parse_tool_args
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.jcs import escape
@@ -98,12 +98,14 @@ def find_bad_metadata_keys(index: Index) -> Iterator[Finding]:
 
 
 def find_odd_parts(index: Index) -> Iterator[Finding]:
-    """R7, R49: observe unknown kinds, files that are an address, and prompts that report an interruption."""
+    """R7, R12, R49: observe unknown kinds, arguments that were not parsed, files by address, told interruptions."""
     for t, m, k, _, part in index.parts:
         pointer = part_pointer(t, m, k)
         kind = part["part_kind"]
         if kind not in _HOME and kind != "system-prompt" and not kind.startswith(("custom:", "meta:")):
             yield p.NAMESPACE.at(Place(pointer=f"{pointer}/part_kind"), got=kind)
+        elif kind in ("tool-call", "builtin-tool-call") and are_unparsed(part.get("args")):
+            yield p.UNPARSED_ARGS.at(Place(pointer=f"{pointer}/args"), got=part["args"])
         elif kind == "file" and part["content"]["kind"].endswith("-url"):
             yield p.FILE_BY_URL.at(Place(pointer=f"{pointer}/content"), got=part["content"]["kind"])
         elif kind == "user-prompt":

@@ -82,6 +82,11 @@ class Assembler:
         return [*self._sse_findings, *live, *self._fold.findings]
 
     @property
+    def found(self) -> int:
+        """How many findings the chunks have given so far: it costs nothing to ask after each of them."""
+        return self._fold.found
+
+    @property
     def version(self) -> int:
         """A number that grows whenever a document could show a change."""
         return self._fold.version

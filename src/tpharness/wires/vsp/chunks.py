@@ -44,6 +44,7 @@ __all__ = [
 _FIELDS = {
     kind: tuple(field.encode_name for field in msgspec.structs.fields(record)) for kind, record in RECORDS.items()
 }
+_NAMED = {kind: frozenset((*fields, "type")) for kind, fields in _FIELDS.items()}
 
 _PYTHON_TYPE = re.compile("(?<=`)(str|int|float|bool)(?=[` ])")
 _JSON_TYPES = {"str": "string", "int": "number", "float": "number", "bool": "boolean"}
@@ -117,7 +118,8 @@ def chunk_from_object(value: Any, *, raw: bytes = b"") -> Chunk:
     if record is None:
         return UnknownChunk(type=kind, raw=value)
     # Only the named fields: msgspec cannot look at a name that holds a lone surrogate, and would ignore it anyway.
-    named = {name: value[name] for name in _FIELDS[spelled] if name in value}
+    only_named = spelled is kind and value.keys() <= _NAMED[kind]
+    named = value if only_named else {name: value[name] for name in _FIELDS[spelled] if name in value}
     try:
         return msgspec.convert(named, record)
     except UnicodeEncodeError:  # msgspec looks for a time in text where another type is expected

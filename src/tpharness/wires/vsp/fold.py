@@ -154,6 +154,11 @@ class ChunkFold:
         return self._context.log.findings()
 
     @property
+    def found(self) -> int:
+        """How many findings there were so far."""
+        return self._context.log.added
+
+    @property
     def version(self) -> int:
         """A number that grows whenever a document could show a change."""
         return self._context.writer.version
