@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_a_scenario_without_server_events_is_in_the_tables_only() -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
 def test_the_words_follow_the_cut_and_hostile_text_stays_text(tmp_path: Path, width: int, dark: bool) -> None:
-    """Axe finds nothing; a click on a track moves the cut there; what a scenario says is text only."""
+    """It opens where something is lost, the strips first; axe finds nothing; what a scenario says is text only."""
     file = tmp_path / "page.html"
     file.write_bytes(page_of(scenario(HOSTILE)).encode("utf-8", "backslashreplace"))
     assert not Elements(file.read_text("utf-8")).named("img")
@@ -103,10 +104,16 @@ def test_the_words_follow_the_cut_and_hostile_text_stays_text(tmp_path: Path, wi
     wide = ["eval", "document.documentElement.scrollWidth"]
     back = ["press", "#server-cut", "ArrowLeft", 3]
     panel = ["text", "#panel"]
-    seen = look_at(
-        file, words, back, words, panel, ["axe"], wide, ["click", "[data-track='1']"], words, width=width, dark=dark
-    )
-    end, _, there, lost, found, is_wide, _, clicked = seen.results
+    colours = ["eval", "[...document.querySelectorAll('.track-line .words')].map((one) => one.className).join()"]
+    above = ["eval", "viewer.tracks.box.compareDocumentPosition(document.querySelector('table')) === 4"]
+    opened = look_at(file, colours, above, ["text", ".track-line .muted >> nth=0"], width=width, dark=dark)
+    assert "words bad" in opened.results[0] or "words warn" in opened.results[0]
+    assert opened.results[1] is True
+    assert re.fullmatch(r"of \d+ places a model API refuses \d+, and \d+ lose something", opened.results[2])
+    last = ["press", "#server-cut", "End"]
+    steps: list[list[Any]] = [last, words, back, words, panel, ["axe"], wide, ["click", "[data-track='1']"], words]
+    seen = look_at(file, *steps, width=width, dark=dark)
+    _, end, _, there, lost, found, is_wide, _, clicked = seen.results
     assert end == "no run to cut here"
     assert there.startswith("loses text")
     assert "<img src=x onerror=alert(1)>" in lost

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,7 @@ ODD = b"".join(
         {"type": "tool-output-available", "toolCallId": "c9", "output": "ok"},
         {"type": "abort", "reason": "user_cancelled"},
     )
-)
+) + (b"data: [DONE]\n\n")
 
 
 def test_a_stream_that_is_wrong_opens_at_its_first_error(tmp_path: Path) -> None:
@@ -279,3 +280,12 @@ def test_the_address_names_the_cut(page: Path) -> None:
         words, threads, address = first.results[2:]
         again = look_at(page, WORDS, THREADS, hash=address)
         assert again.results == [words, threads], address
+
+
+def test_each_row_stands_right_below_the_one_before(page: Path) -> None:
+    """Also a further frame of an event, whose row is one of its own."""
+    tops = "[...document.querySelectorAll('#rows [data-row]')].map((one) => one.getBoundingClientRect().top)"
+    seen = look_at(page, ["eval", f"JSON.stringify({tops})"], ["eval", "document.querySelectorAll('.row.more').length"])
+    heights = json.loads(seen.results[0])
+    assert seen.results[1] > 0
+    assert {round(below - above) for above, below in pairwise(heights)} == {28}

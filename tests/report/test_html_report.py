@@ -322,7 +322,7 @@ def test_a_page_of_many_failures_is_short_before_anybody_opens_one(broken: Repor
         ["eval", "document.documentElement.scrollHeight"],
         ["eval", f"{link}.closest('details').open = true"],
         ["eval", f"{link}.click()"],
-        ["eval", "document.querySelectorAll('details.more')[0].open"],
+        ["eval", "document.querySelectorAll('details.fold')[0].open"],
     )
     assert seen.results[0] <= 3000
     assert seen.results[-1] is True

@@ -46,9 +46,10 @@ def render_comparison(comparison: Comparison, tracked: Iterable[tuple[Scenario, 
         sections.append(f"<p class='note'>{text_html(words)}</p>")
     lead = "<p>What each history keeps of a turn that is interrupted, and whether the model's API takes it then.</p>"
     if entries:
-        lead += '<p class="note scripts-only"><a href="#viewer">Go to the timelines: drag the cut</a></p>'
         lead += "<noscript><p>The timelines need scripts; the tables do not.</p></noscript>"
-    return render_page(PicturePage(title="tpharness compare", lead=lead, sections=sections, entries=entries))
+    return render_page(
+        PicturePage(title="tpharness compare", lead=lead, sections=sections, entries=entries, timeline_first=True)
+    )
 
 
 def _table_html(one: Table) -> str:

@@ -59,7 +59,7 @@ class PageEntry:
 class PicturePage:
     """What is on a page: a title, HTML below it, sections of HTML, and timelines, the first of which is shown.
 
-    `plain` are sections for a reader without scripts.
+    `plain` are sections for a reader without scripts. `timeline_first` has the timelines stand above the sections.
     """
 
     title: str
@@ -67,6 +67,7 @@ class PicturePage:
     sections: Sequence[str] = ()
     entries: Sequence[PageEntry] = ()
     plain: Sequence[str] = ()
+    timeline_first: bool = False
 
 
 def text_html(text: str) -> str:
@@ -85,6 +86,7 @@ def render_page(page: PicturePage) -> str:
         "rulings": {one.id: {"title": one.title, "text": _MARKUP.sub("", one.text)} for one in load_rulings().values()},
         "clauses": dict(clause_texts()),
     }
+    viewer = [_asset("viewer.html").replace("{chooser}", _chooser(page.entries))] if page.entries else []
     pieces = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -94,8 +96,7 @@ def render_page(page: PicturePage) -> str:
         f"<title>{text_html(page.title)}</title>",
         f"<style>{style}</style></head><body>",
         f"<header><h1>{text_html(page.title)}</h1>{page.lead}</header><main>",
-        *page.sections,
-        _asset("viewer.html").replace("{chooser}", _chooser(page.entries)) if page.entries else "",
+        *([*viewer, *page.sections] if page.timeline_first else [*page.sections, *viewer]),
         f"<noscript>{''.join(page.plain)}</noscript>" if page.plain else "",
         "</main>",
         *(_json_element(f"data-{number}", entry.timeline) for number, entry in enumerate(page.entries)),

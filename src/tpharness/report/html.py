@@ -168,7 +168,7 @@ def _folded(pieces: Sequence[str], most: int, what: str) -> str:
     if not others:
         return "".join(first)
     title = text_html(f"{len(others)} more {what.replace(' ', 's ', 1)}" if len(others) > 1 else f"1 more {what}")
-    return f"{''.join(first)}<details class='more'><summary>{title}</summary>{''.join(others)}</details>"
+    return f"{''.join(first)}<details class='fold'><summary>{title}</summary>{''.join(others)}</details>"
 
 
 def _in_order(groups: Sequence[Group]) -> list[Result]:

@@ -77,9 +77,11 @@ class Viewer {
     const places = timeline.places;
     byId("server-cut").max = String(places.length - 1);
     byId("client-cut").max = String(timeline.rows.length - 1);
+    this.tracks.load(timeline.tracks);
     const first = place ?? entry.failed?.[0];
+    const loss = timeline.tracks ? this.tracks.firstLoss() : null;
     const wrong = [...(entry.outcome ? [] : this.bad)].sort((a, b) => a - b)[0] ?? [...this.warned][0] ?? null;
-    const row = first === undefined ? wrong : rowOfPlace(timeline, first);
+    const row = first === undefined ? (wrong ?? (loss === null ? null : places[loss])) : rowOfPlace(timeline, first);
     this.client = row ?? timeline.rows.length - 1;
     this.place = this.placeOf(this.client);
     byId("together").checked = row === null || places[this.place] === row;
@@ -92,7 +94,6 @@ class Viewer {
     byId("about").replaceChildren(...this.about());
     this.legend();
     this.timeline.load(timeline.rows, tables, this.sides, timeline.parts);
-    this.tracks.load(timeline.tracks);
     this.strip();
     this.show();
   }

@@ -22,7 +22,8 @@ class Tracks {
       const words = make("span.words");
       const here = make("i.here");
       const area = make("div.area", { "data-track": String(number) }, this.strip(name, number), here);
-      return { words, here, element: make("div.track-line", {}, make("div.line", {}, make("b", {}, name), words), area) };
+      const sum = make("span.muted", {}, this.sum(number));
+      return { words, here, element: make("div.track-line", {}, make("div.line", {}, make("b", {}, name), words), area, sum) };
     });
     const meanings = { good: "nothing is lost", warn: "something is lost", bad: "a model API refuses it", none: "no cut, or it cannot be held" };
     const legend = make("ul.legend", { "aria-label": "Colours of the tracks" }, ...Object.entries(meanings).map(([colour, says]) => make(`li.track-${colour}`, {}, says)));
@@ -34,14 +35,27 @@ class Tracks {
     return states ? this.tracks.states[states[number]] : null;
   }
 
+  /** The place to open at: the first one where a model API refuses a history, else where one loses something. */
+  firstLoss() {
+    const has = (colour) => this.tracks.places.findIndex((_, place) => this.lines.some((_, number) => this.state(number, place)?.colour === colour));
+    return [has("bad"), has("warn")].find((place) => place >= 0) ?? null;
+  }
+
+  /** What a strip says, in a sentence. */
+  sum(number) {
+    const judged = this.tracks.places.map((_, place) => this.state(number, place)).filter(Boolean);
+    const count = (colour) => judged.filter((one) => one.colour === colour).length;
+    if (!count("bad") && !count("warn")) return `nothing is lost at any of ${judged.length} places`;
+    return `of ${judged.length} places a model API refuses ${count("bad")}, and ${count("warn")} lose something`;
+  }
+
   strip(name, number) {
     const space = "http://www.w3.org/2000/svg";
     const svg = document.createElementNS(space, "svg");
     const many = this.tracks.places.length;
     const colours = this.tracks.places.map((_, place) => this.state(number, place)?.colour ?? "none");
-    const count = (colour) => colours.filter((one) => one === colour).length;
-    const told = `${name}: of ${many} places ${count("warn")} lose something, ${count("bad")} are refused by a model API`;
-    for (const [key, value] of Object.entries({ role: "img", viewBox: `0 0 ${many} 1`, preserveAspectRatio: "none", "aria-label": visible(told) })) svg.setAttribute(key, value);
+    const label = visible(`${name}: ${this.sum(number)}`);
+    for (const [key, value] of Object.entries({ role: "img", viewBox: `0 0 ${many} 1`, preserveAspectRatio: "none", "aria-label": label })) svg.setAttribute(key, value);
     let start = 0;
     for (let at = 1; at <= many; at += 1) {
       if (at < many && colours[at] === colours[start]) continue;
