@@ -40,7 +40,7 @@ WINDOW = 10
 """How many messages an application tells that trims."""
 SYSTEM = "You help travellers."
 _SECOND_NEXT = 2  # turns before the second one after an interruption in the first
-_WRITING = 0.5  # seconds in which another message may come
+_WRITING = 0.5  # seconds, in which nobody has anything to do, and another message may come (`playing`)
 _LONGEST = 1 << 16  # letters of a result
 NOT_APPROVED = "The user has not approved this call."
 INTERRUPTED = "The tool was interrupted; whether it has run is not known."
