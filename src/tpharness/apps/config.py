@@ -81,6 +81,7 @@ class AppConfig:
     args: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     effects: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    other_headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
@@ -122,12 +123,16 @@ class AppConfig:
     @property
     def addresses(self) -> Addresses:
         """The addresses as the client wants them."""
+        return self.addresses_of()
+
+    def addresses_of(self, *, other_user: bool = False) -> Addresses:
+        """Return the addresses with the headers of the user, or of another one."""
         return Addresses(
             chat=self.url,
             stop=self._route(self.stop, self.stop_body),
             thread=self._route(self.thread),
             resume=self._route(self.resume),
-            headers=self.headers,
+            headers={**self.headers, **(self.other_headers if other_user else {})},
         )
 
     def on_port(self, port: int) -> AppConfig:
@@ -164,6 +169,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "outcome_unknown": ((list,), "a list of texts"),
     "effects": _TEXT,
     "headers": _OBJECT,
+    "other_headers": _OBJECT,
     "body": _OBJECT,
     "env": _OBJECT,
     "cwd": _TEXT,

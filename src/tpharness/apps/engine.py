@@ -309,7 +309,8 @@ def _require_known_cases(options: AppOptions) -> None:
 def _select_cases(options: AppOptions, ids: Sequence[str], tool: Tool | None) -> list[CaseSource]:
     """Return the cases that `ids` ask for. UsageError where one of them asks for none."""
     ledger = options.config.effects == LEDGER
-    known = all_cases(tool, ledger=ledger, sweep=options.sweep, scenarios=options.scenarios)
+    users = bool(options.config.other_headers)
+    known = all_cases(tool, ledger=ledger, other_user=users, sweep=options.sweep, scenarios=options.scenarios)
     unknown = [one for one in ids if not any(_wanted(source, [one]) for source in known)]
     if unknown:
         names = [*dict.fromkeys([BASIC, *(one.id.partition("/")[0] for one in known)]), *(one.id for one in known)]
@@ -321,7 +322,7 @@ def _select_cases(options: AppOptions, ids: Sequence[str], tool: Tool | None) ->
 def _name_others(played: Sequence[CaseSource], config: AppConfig, tool: Tool | None) -> list[str]:
     """Return what only a run that sweeps, or that has the ledger, calls its results."""
     known = {source.id for source in played}
-    ids = [one.id for one in all_cases(tool, ledger=True, sweep=True) if one.id not in known]
+    ids = [one.id for one in all_cases(tool, ledger=True, other_user=True, sweep=True) if one.id not in known]
     return ids if config.thread is None else [*ids, *(f"{case}{THREAD_SUFFIX}" for case in ids)]
 
 

@@ -113,8 +113,8 @@ class Player:
         seen = self._evidence(stage, case, runs_before)
         return seen if beside is None else replace(seen, beside=self._evidence(beside, beside.case, None))
 
-    def _stage(self, case: AppCase, mark: str) -> Stage:
-        client = self._client()
+    def _stage(self, case: AppCase, mark: str, *, other_user: bool = False) -> Stage:
+        client = self._client(other_user=other_user)
         conversation = self._provider.conversation(mark)
         tools = CaseTools(self._ledger) if self._ledger is not None else None
         return Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client], tools=tools)
@@ -344,7 +344,7 @@ class Player:
                 exchange.release()
             case CutBy.OTHER_CHAT:
                 other = replace(stage.case, turns=stage.case.beside, beside=())
-                stage.beside = replace(self._stage(other, new_mark()), tools=None)
+                stage.beside = replace(self._stage(other, new_mark(), other_user=other.other_user), tools=None)
                 await self._next_turn(stage.beside)
                 exchange.release()
             case CutBy.WAIT:
@@ -457,9 +457,9 @@ class Player:
 
     # ------------------------------------------------------------------------------------------------ small things
 
-    def _client(self, chat_id: str | None = None) -> Client:
+    def _client(self, chat_id: str | None = None, *, other_user: bool = False) -> Client:
         limits = Limits(headers=self._config.answer, answer=2 * self._config.answer)
-        addresses, extra = self._config.addresses, self._config.body
+        addresses, extra = self._config.addresses_of(other_user=other_user), self._config.body
         if self._real is not None:
             return self._real.client(self._session, addresses, chat_id=chat_id, limits=limits, extra=extra)
         return ChatClient(self._session, addresses, self._profile, chat_id=chat_id, limits=limits, extra=extra)

@@ -111,7 +111,8 @@ class AppCase:
     """A case: `id` as `theme/kebab-name`, a sentence for people, the turns, and what it needs.
 
     In a `long` one an application may tell its model only the end of the chat. `beside` are turns of another chat of
-    the same user, which is opened at a cut by `OTHER_CHAT`: the first is played there, the others at the end.
+    the same user, or with `other_user` of another one, which is opened at a cut by `OTHER_CHAT`: the first is played
+    there, the others at the end.
     """
 
     id: str
@@ -121,3 +122,4 @@ class AppCase:
     not_applicable: str = ""
     long: bool = False
     beside: tuple[Turn, ...] = ()
+    other_user: bool = False

@@ -12,7 +12,7 @@ from tpharness.apps.cases.basic import basic_cases, with_turn_after_next
 from tpharness.apps.cases.case import AppCase, Tool
 from tpharness.apps.cases.from_scenarios import scenario_case
 from tpharness.apps.cases.ledger import ledger_cases
-from tpharness.apps.cases.own import own_cases
+from tpharness.apps.cases.own import own_cases, two_user_cases
 from tpharness.apps.cases.sweep import sweep_cases
 from tpharness.run.select import select_scenarios
 
@@ -34,16 +34,23 @@ class CaseSource:
 
 
 def all_cases(
-    tool: Tool | None, *, ledger: bool = False, sweep: bool = False, scenarios: Sequence[Path] = ()
+    tool: Tool | None,
+    *,
+    ledger: bool = False,
+    other_user: bool = False,
+    sweep: bool = False,
+    scenarios: Sequence[Path] = (),
 ) -> list[CaseSource]:
     """Return the cases for a tool that may be called, in the order in which they are played; the uncut run is first.
 
-    `ledger` adds those that only a tool of the ledger can play.
+    `ledger` adds those that only a tool of the ledger can play, `other_user` those that need a second user.
     """
     basic = _sources(lambda call_id: basic_cases(tool, call_id), BASIC)
     found = [*basic, *_sources(lambda call_id: own_cases(tool, call_id))]
     if ledger:
         found += _sources(lambda call_id: ledger_cases(tool, call_id))
+    if other_user:
+        found += _sources(lambda call_id: two_user_cases(tool, call_id))
     if sweep:
         found += _sources(lambda call_id: sweep_cases(tool, call_id))
     for one in select_scenarios((), scenarios) if scenarios else ():

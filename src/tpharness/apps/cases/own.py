@@ -15,7 +15,7 @@ from tpharness.apps.cases.case import AppCase, Approves, Cut, CutBy, Need, Tool,
 from tpharness.apps.cases.long_chats import long_cases
 from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking
 
-__all__ = ["own_cases", "two_plans"]
+__all__ = ["own_cases", "two_plans", "two_user_cases"]
 
 _SECOND = "Wait, one more thing: make it quiet, please."
 _HALF = len(INTRODUCTION) // 2
@@ -46,6 +46,19 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
     )
     wanted = {"stop-button": Need.STOP, "reload": Need.THREAD}
     return tuple(_with_need(case, wanted.get(case.id.partition("/")[0])) for case in cases)
+
+
+def two_user_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+    """Return the cases with two chats as those of two users, whom the headers of their posts tell apart."""
+    return tuple(
+        replace(
+            case,
+            id=case.id.replace("two-chats", "two-users"),
+            title=case.title.replace("The user writes in another chat", "Another user writes"),
+            other_user=True,
+        )
+        for case in _two_chats(run_plans(tool, call_id))
+    )
 
 
 def _with_need(case: AppCase, need: Need | None) -> AppCase:
