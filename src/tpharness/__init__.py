@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tpharness.protocol.migrate import Migration, convert
     from tpharness.protocol.rules import check_thread
     from tpharness.protocol.versions import Version
+    from tpharness.pytest_plugin.app import App
     from tpharness.readings import Readings
     from tpharness.run import RunOptions, play_one, run_suite
     from tpharness.scenario import Scenario, load_scenario
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tpharness.wires.vsp.assembler import Assembler
 
 __all__ = [
+    "App",
     "Assembler",
     "CanonicalError",
     "Change",
@@ -113,6 +115,7 @@ _HOMES = {
     "tpharness.protocol.migrate": ("Migration", "convert"),
     "tpharness.protocol.rules": ("check_thread",),
     "tpharness.protocol.versions": ("Version",),
+    "tpharness.pytest_plugin.app": ("App",),
     "tpharness.readings": ("Readings",),
     "tpharness.run": ("RunOptions", "play_one", "run_suite"),
     "tpharness.scenario": ("Scenario", "load_scenario"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tpharness import (
+    App,
     CanonicalError,
     Change,
     Finding,
@@ -14,8 +15,10 @@ from tpharness import (
     Migration,
     ModelCall,
     ModelHistory,
+    Outcome,
     PendingCall,
     Repaired,
+    Result,
     Scenario,
     ScenarioError,
     ThreadDifference,
@@ -68,3 +71,12 @@ def fail(thread: dict[str, Any], scenario: Scenario) -> TpharnessError | None:
     except (ThreadError, ScenarioError) as error:
         return error
     return TpharnessError(scenario.id) if scenario == load_scenario("cycles/three-steps") else None
+
+
+def test_both_sides(tpharness_app: App) -> None:
+    """Name the type of the fixture, and read what judging an application gives."""
+    stream = tpharness_app.client.post("/chats/whole", json={"text": "Hi"})
+    thread: dict[str, Any] = tpharness_app.client.get("/chats/whole").json()
+    assert_same_thread(thread, fold("Hi", stream.content), mode="content")
+    results: list[Result] = tpharness_app("chat", "basic")
+    assert all(result.outcome is not Outcome.FAILED for result in results), tpharness_app.url

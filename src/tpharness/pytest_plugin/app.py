@@ -27,6 +27,8 @@ from tpharness.waiting import await_result, in_event_loop
 if TYPE_CHECKING:
     import httpx
 
+    from tpharness.verdict import Result
+
 __all__ = ["App"]
 
 _ASGI = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
@@ -88,7 +90,7 @@ class App:
         if self._running is not None:
             self._running.close()
 
-    def __call__(self, name: str | None = None, *ids: str, **options: Any) -> list[Any]:
+    def __call__(self, name: str | None = None, *ids: str, **options: Any) -> list[Result]:
         """Judge an application of `tpharness.toml` as it runs, and return the results; a failure fails the test.
 
         All cases are played without `ids`. `options` are those of `AppOptions`.
