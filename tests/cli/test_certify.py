@@ -21,9 +21,11 @@ import jsonschema_rs
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from tests.certificate.test_trusted_time import Authority
 from tests.cli.conftest import Call
 
 from tpharness.certificate import claim_lines
+from tpharness.certificate.statement import digest_about
 from tpharness.cli.certify import certify
 from tpharness.cli.options import Exit
 from tpharness.profiles import find_profiles
@@ -270,6 +272,29 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda s: s["predicate"]["suite"]["parts"]["scenarios"].update({"carriers/scope": "0" * 64}),
         "another suite: 1 scenario changed: carriers/scope",
     ),
+    "a changed check": (
+        lambda s: s["predicate"]["suite"]["parts"]["modules"].update({"checks/identity": "0" * 64}),
+        "another suite: 1 module changed: checks/identity",
+    ),
+    "a changed recording": (
+        lambda s: s["predicate"]["suite"]["parts"]["files"].update({"scenarios/recorded/ai-sdk/length.sse": "0" * 64}),
+        "another suite: 1 file changed: scenarios/recorded/ai-sdk/length.sse",
+    ),
+    "a schema that is left out": (
+        lambda s: s["predicate"]["suite"]["parts"]["files"].pop("conformance/schemas/report.schema.json"),
+        "another suite: 1 file not in the certificate: conformance/schemas/report.schema.json",
+    ),
+    "no modules": (
+        lambda s: s["predicate"]["suite"]["parts"].pop("modules"),
+        "another suite: ",
+    ),
+    "another address": (
+        lambda s: s["predicate"]["playings"][0]["server"].update(address="http://mine.example"),
+        "changed subject: address, revision, time, platform",
+    ),
+    "another revision": (lambda s: s["predicate"].update(revision="later"), "changed subject: "),
+    "another time": (lambda s: s["predicate"].update(time="2031-01-01T00:00:00+00:00"), "changed subject: "),
+    "another platform": (lambda s: s["predicate"]["platform"].update(system="Another"), "changed subject: "),
     "a later suite": (
         lambda s: s["predicate"]["suite"].update(version="99"),
         "another suite: it is tpharness 99, and",
@@ -354,10 +379,16 @@ def test_reports_that_are_changed_missing_or_unreadable_are_refused(call: Call, 
     assert "refused: changed report: report-3.json is not JSON" in done.out
 
 
+def relabel(predicate: dict[str, Any], **facts: str) -> None:
+    """Change what a certificate is about, and make its digest anew, as anybody can."""
+    predicate.update(facts)
+    predicate["about"] = digest_about(predicate)
+
+
 def test_a_bad_or_missing_signature_is_refused(call: Call, copy: Path) -> None:
     """Where a key is given it has to have signed; without one it is said that nobody did."""
     signed = read(copy / "certificate.json")
-    forge(copy, lambda s: s["predicate"].update(time="2026-01-01T00:00:00+00:00"))
+    forge(copy, lambda s: relabel(s["predicate"], time="2026-01-01T00:00:00+00:00"))
     done = call("verify", str(copy / "certificate.json"), "--key", str(copy / "public.pem"))
     assert (done.code, done.out.splitlines()[0]) == (1, "refused: bad signature: it is not signed")
     first, *_, last = call("verify", str(copy / "certificate.json")).out.splitlines()
@@ -631,3 +662,37 @@ def test_a_site_shows_what_is_claimed(made: Path) -> None:
     row = page[page.index("<tbody>") :]
     assert "profiles carriers, history" in row
     assert all(f"{profile}: " in row for profile in PROFILES)
+
+
+def test_a_time_authority_dates_a_certificate(call: Call, copy: Path, tmp_path: Path) -> None:
+    """Its answer lies beside the certificate, and is verified with what the reader trusts."""
+    file, authority = copy / "certificate.json", Authority(tmp_path / "authority")
+    words = ("verify", str(file), "--time-authority", str(authority.folder / "root.pem"))
+    assert "refused: bad time: there is no certificate.tsr beside it" in call(*words).out
+    (copy / "certificate.tsr").write_bytes(authority.stamp(file.read_bytes()))
+    done = call(*words)
+    assert (done.code, done.out.splitlines()[0][:16]) == (0, "it was there at ")
+    assert "time-stamped, and not checked: --time-authority" in call("verify", str(file)).out
+    forge(copy, lambda s: s["predicate"].update(time="2031-01-01T00:00:00+00:00"), sign=True)
+    assert "refused: bad time: openssl ts -verify: message imprint mismatch" in call(*words).out
+    (copy / "certificate.tsr").write_bytes(authority.stamp(file.read_bytes()))
+    assert "refused: bad time: it says that it was made at 2031-01-01" in call(*words).out
+
+
+def test_an_expired_and_a_revoked_certificate_are_refused(call: Call, copy: Path, tmp_path: Path) -> None:
+    """Both are data: who reads them decides."""
+    file, revoked = copy / "certificate.json", tmp_path / "revoked.json"
+    digest = call("verify", str(file)).err.splitlines()[-1].rpartition(" ")[2]
+    entry = {"certificate": digest, "why": "the target was another one"}
+    revoked.write_text(json.dumps({"format": "tpharness-revocations/1", "revoked": [entry]}))
+    done = call("verify", str(file), "--revoked", str(revoked))
+    assert (done.code, done.out.splitlines()[0]) == (1, "refused: revoked: the target was another one")
+    forge(copy, lambda s: s["predicate"].update(expires="2020-01-01T00:00:00+00:00"), sign=True)
+    assert "refused: expired: it was for the time until 2020-01-01" in call("verify", str(file)).out
+
+
+@pytest.mark.parametrize("text", ["soon", "2020-01-01", ""])
+def test_a_certificate_is_not_made_for_a_time_that_is_over(call: Call, tmp_path: Path, text: str) -> None:
+    """Nothing is played."""
+    done = call("certify", "-o", str(tmp_path / "cert"), "--expires", text)
+    assert (done.code, done.err.splitlines()[0].split()[1]) == (2, "--expires")

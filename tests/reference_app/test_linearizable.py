@@ -89,6 +89,18 @@ def test_a_server_that_answers_too_early_is_found(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.asyncio
+async def test_of_two_cancels_at_once_one_has_stopped_the_run(serve: Serve) -> None:
+    """Both waited for the same end, and both said that it was theirs."""
+    async with serve() as peer:
+        body = run_body(HELLO[:1], hold={"at": "2025-01-20T10:00:07Z"})
+        async with peer.post("/threads/t/runs", body) as stream:
+            await stream.content.readany()
+            asked = [peer.answer("POST", "/threads/t/cancel", {"reason": "user_cancelled"}) for _ in range(3)]
+            answers = [told["cancelled"] for _, told in await asyncio.gather(*asked)]
+    assert sorted(answers) == [False, False, True]
+
+
+@pytest.mark.asyncio
 async def test_a_run_that_is_cancelled_while_it_is_being_stored_is_stopped(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

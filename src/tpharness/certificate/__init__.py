@@ -13,12 +13,20 @@ from tpharness.certificate.summary import (
     claim_lines,
     verdict_line,
 )
+from tpharness.certificate.trusted_time import (
+    UntrustedTimeError,
+    find_expiry,
+    find_revocations,
+    find_trusted_time,
+    read_revocations,
+)
 from tpharness.certificate.verify import claims_by_reports, compare_replay, find_refusals, read_statement
 
 __all__ = [
     "CONFORMS",
     "IN_PART",
     "Playing",
+    "UntrustedTimeError",
     "badge_endpoint",
     "badge_markdown",
     "badge_svg",
@@ -28,7 +36,10 @@ __all__ = [
     "claims_by_reports",
     "compare_replay",
     "describe_side",
+    "find_expiry",
     "find_refusals",
+    "find_revocations",
+    "find_trusted_time",
     "has_valid_signature",
     "load_private_key",
     "load_public_key",
@@ -38,6 +49,7 @@ __all__ = [
     "open_envelope",
     "plan_playing",
     "read_report",
+    "read_revocations",
     "read_statement",
     "seal",
     "verdict_line",

@@ -16,13 +16,23 @@ from tpharness.certificate.counts import count_reports, find_extents
 from tpharness.certificate.requirements import judge_requirements, load_requirements
 from tpharness.certificate.suite import describe_suite, sha256
 from tpharness.errors import InputError
+from tpharness.protocol.jcs import jcs
 from tpharness.protocol.parse import parse_json
 from tpharness.run.applicable import describe_target
 from tpharness.run.tracing.secrets import find_secrets
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.forms import capabilities_json
 
-__all__ = ["PREDICATE_TYPE", "STATEMENT_TYPE", "Playing", "describe_side", "make_statement", "read_report", "summarise"]
+__all__ = [
+    "PREDICATE_TYPE",
+    "STATEMENT_TYPE",
+    "Playing",
+    "describe_side",
+    "digest_about",
+    "make_statement",
+    "read_report",
+    "summarise",
+]
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:tpharness:certificate:1"
@@ -60,10 +70,11 @@ def make_statement(
     time: str,
     revision: str = "",
     baseline: tuple[str, bytes] | None = None,
+    expires: str = "",
 ) -> dict[str, Any]:
     """Return the statement over reports and traces.
 
-    `time` is in ISO 8601; `baseline` is the name and the bytes of a file.
+    `time` and `expires` are in ISO 8601; `baseline` is the name and the bytes of a file.
     """
     sides = [
         {"server": p.server, "client": p.client, "reports": list(p.reports), "traces": list(p.traces)} for p in playings
@@ -71,25 +82,37 @@ def make_statement(
     texts = {name: data for playing in playings for name, data in playing.reports.items()}
     reports = {name: read_report(data, name) for name, data in texts.items()}
     texts |= {name: data for playing in playings for name, data in playing.traces.items()}
+    predicate = {
+        "format": "tpharness-certificate/1",
+        "time": time,
+        **({"expires": expires} if expires else {}),
+        "platform": {
+            "python": f"{platform.python_implementation()} {platform.python_version()}",
+            "system": platform.system(),
+            "machine": platform.machine(),
+        },
+        **({"revision": revision} if revision else {}),
+        **({"baseline": {"name": baseline[0], "sha256": sha256(baseline[1])}} if baseline else {}),
+        "suite": dict(describe_suite()),
+        "played": list(profiles),
+        **summarise(sides, reports, profiles),
+    }
     return {
         "_type": STATEMENT_TYPE,
         "subject": [{"name": name, "digest": {"sha256": sha256(data)}} for name, data in texts.items()],
         "predicateType": PREDICATE_TYPE,
-        "predicate": {
-            "format": "tpharness-certificate/1",
-            "time": time,
-            "platform": {
-                "python": f"{platform.python_implementation()} {platform.python_version()}",
-                "system": platform.system(),
-                "machine": platform.machine(),
-            },
-            **({"revision": revision} if revision else {}),
-            **({"baseline": {"name": baseline[0], "sha256": sha256(baseline[1])}} if baseline else {}),
-            "suite": dict(describe_suite()),
-            "played": list(profiles),
-            **summarise(sides, reports, profiles),
-        },
+        "predicate": {**predicate, "about": digest_about(predicate)},
     }
+
+
+def digest_about(predicate: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a certificate is about, in canonical JSON: all that no report says."""
+    about = {
+        key: predicate.get(key) for key in ("format", "time", "expires", "platform", "revision", "baseline", "played")
+    }
+    about["suite"] = predicate["suite"]["digest"]
+    about["sides"] = [{side: one[side] for side in ("server", "client")} for one in predicate["playings"]]
+    return sha256(jcs(about))
 
 
 def summarise(

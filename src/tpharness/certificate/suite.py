@@ -1,7 +1,7 @@
-"""What the suite is, as digests: every scenario, clause, ruling and profile, and the baselines that belong to it.
+"""What the suite is, as digests: every scenario, clause, ruling and profile, the baselines, and all else that decides.
 
-In: the data files of this installation. Out: the SHA-256 of each piece by kind and name, and where two suites differ.
-A certificate contains them, so that the results of one suite cannot pass for those of another.
+In: the data files and the modules of this installation. Out: the SHA-256 of each piece by kind and name, and where two
+suites differ. A certificate contains them, so that the results of one suite cannot pass for those of another.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import tpharness
 from tpharness.clauses import load_rulings
 from tpharness.printable import counted
 from tpharness.protocol.jcs import jcs
@@ -21,7 +22,13 @@ from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["describe_suite", "find_suite_differences", "sha256"]
 
+_PACKAGE = Path(tpharness.__file__).parent
 _MOST_NAMES = 5
+_DECIDING = (
+    *("app-clauses.yaml", "control.openapi.yaml", "findings.yaml", "schema-places.yaml"),
+    *("requirements", "schemas", "statements"),
+)
+"""What decides a verdict beside the items that are named one by one, in `conformance/`."""
 
 
 def sha256(data: bytes) -> str:
@@ -40,6 +47,8 @@ def describe_suite() -> Mapping[str, Any]:
         "rulings": {name: sha256(f"{one.title}\n{one.text}".encode()) for name, one in load_rulings().items()},
         "profiles": _digest_items(folder / "profiles.yaml", "name"),
         "baselines": {_name(file, folder): sha256(file.read_bytes()) for file in baselines},
+        "files": {name: sha256(file.read_bytes()) for name, file in _other_files()},
+        "modules": {_name(file, _PACKAGE): sha256(file.read_bytes()) for file in sorted(_PACKAGE.rglob("*.py"))},
     }
     return {"version": version("tpharness"), "digest": sha256(jcs(parts)), "parts": parts}
 
@@ -65,6 +74,18 @@ def find_suite_differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -
 
 def _scenario_files() -> list[Path]:
     return sorted(scenarios_dir().rglob("*.yaml"))
+
+
+def _other_files() -> Iterator[tuple[str, Path]]:
+    """Yield the other files that decide: of `conformance/`, and what scenarios name, such as recorded streams."""
+    for one in _DECIDING:
+        path = conformance_dir() / one
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                yield f"conformance/{file.relative_to(conformance_dir()).as_posix()}", file
+    for file in sorted(scenarios_dir().rglob("*")):
+        if file.is_file() and file.suffix != ".yaml":
+            yield f"scenarios/{file.relative_to(scenarios_dir()).as_posix()}", file
 
 
 def _name(file: Path, folder: Path) -> str:

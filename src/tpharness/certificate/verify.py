@@ -17,7 +17,7 @@ import orjson
 from tpharness.certificate.claims import as_before, claim_extent
 from tpharness.certificate.counts import verdicts
 from tpharness.certificate.plan import SEEDS, find_left_out
-from tpharness.certificate.statement import PREDICATE_TYPE, STATEMENT_TYPE, read_report, summarise
+from tpharness.certificate.statement import PREDICATE_TYPE, STATEMENT_TYPE, digest_about, read_report, summarise
 from tpharness.certificate.suite import describe_suite, find_suite_differences, sha256
 from tpharness.certificate.traces import find_trace_refusals
 from tpharness.errors import InputError
@@ -69,6 +69,8 @@ def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | No
     predicate = statement["predicate"]
     other_suite = list(find_suite_differences(predicate["suite"], describe_suite()))
     yield from (f"another suite: {why}" for why in other_suite)
+    if predicate.get("about") not in (None, digest_about(predicate)):
+        yield "changed subject: address, revision, time, platform or another fact of it is not what was certified"
     unknown = [name for name in predicate["played"] if name not in load_profiles()]
     if unknown:
         yield f"another suite: it was played for the profile {shorten(unknown[0])}, which this one does not have"

@@ -67,11 +67,15 @@ def certify(
         str | None, Option(metavar="PEM", help="An Ed25519 private key to sign with [default: not signed].")
     ] = None,
     revision: Annotated[str, Option(help="The revision of the target, such as a commit.")] = "",
+    expires: Annotated[
+        str | None, Option(metavar="DATE", help="Until when it counts, such as 2027-12-31 [default: for ever].")
+    ] = None,
 ) -> None:
     """Certify what a server or a client keeps.
 
     The suite is played three times in different orders. Exit code 0 if at least one profile conforms, or does in part.
     """
+    until = "" if expires is None else _parse_expiry(expires)
     profiles = parse_profiles(profile or list(load_profiles()))
     signer = None if key is None else load_private_key(read_bytes(key), key)
     known = None if baseline is None else (baseline.name, read_bytes(str(baseline)))
@@ -91,7 +95,7 @@ def certify(
         runs = plan_playing(server=servers[0], client=one, profiles=profiles, baseline=baseline)
         playings.append(_play(runs, first=len(playings) * len(runs) + 1))
     made = datetime.now(UTC).isoformat(timespec="seconds")
-    statement = make_statement(playings, profiles=profiles, time=made, revision=revision, baseline=known)
+    statement = make_statement(playings, profiles=profiles, time=made, revision=revision, baseline=known, expires=until)
     predicate = statement["predicate"]
     files = {name: data.decode() for playing in playings for name, data in playing.reports.items()}
     files |= {
@@ -112,6 +116,18 @@ def certify(
     say(f"for a README: {badge_markdown(predicate)}")
     say(f"{verdict_line(predicate)}, {'signed' if signer else 'not signed'}: {output / 'certificate.json'}")
     raise Exit(0 if any(claim["status"] in (CONFORMS, IN_PART) for claim in predicate["claims"]) else 1)
+
+
+def _parse_expiry(text: str) -> str:
+    """Return a time in UTC. UsageError for what is not a date or a time, or is over."""
+    try:
+        until = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--expires {text} is not a date", hint="such as 2027-12-31 or 2027-12-31T12:00:00Z") from None
+    until = until.replace(tzinfo=UTC) if until.tzinfo is None else until.astimezone(UTC)
+    if until <= datetime.now(UTC):
+        raise UsageError(f"--expires {text} is over", hint="give a time that is to come")
+    return until.isoformat(timespec="seconds")
 
 
 def play_order(options: RunOptions, trace: Callable[[RunEvent], None] | None = None) -> Report:

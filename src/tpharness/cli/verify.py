@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.certificate import (
+    UntrustedTimeError,
     claim_lines,
     claims_by_reports,
     compare_replay,
+    find_expiry,
     find_refusals,
+    find_revocations,
+    find_trusted_time,
     has_valid_signature,
     load_public_key,
     new_since,
     open_envelope,
     plan_playing,
+    read_revocations,
     read_statement,
     verdict_line,
 )
+from tpharness.certificate.suite import sha256
 from tpharness.cli.certify import play_order
 from tpharness.cli.files import read_bytes, read_json
 from tpharness.cli.options import Argument, Exit, Option
@@ -31,10 +38,20 @@ from tpharness.report.json import as_json
 
 __all__ = ["verify"]
 
+_CLOCKS = timedelta(minutes=5)
+"""How far two clocks may be apart."""
+
 
 def verify(
     certificate: Annotated[Path, Argument(metavar="FILE", help="certificate.json, with its reports beside it.")],
     key: Annotated[str | None, Option(metavar="PEM", help="The Ed25519 public key that has to have signed it.")] = None,
+    time_authority: Annotated[
+        str | None,
+        Option(metavar="PEM", help="Certificates of the time authority (RFC 3161) whose answer is in certificate.tsr."),
+    ] = None,
+    revoked: Annotated[
+        str | None, Option(metavar="FILE", help="A list of certificates and keys that do not count any more.")
+    ] = None,
     replay: Annotated[bool, Option("--replay", help="Play it again, and compare the verdicts.")] = False,
     server: Annotated[
         str, Option(metavar="TARGET", help="With --replay: the server, at the address that it has now.")
@@ -56,9 +73,13 @@ def verify(
         )
     public = None if key is None else load_public_key(read_bytes(key), key)
     envelope = _read_envelope(certificate)
-    statement = read_statement(open_envelope(envelope))
+    payload = open_envelope(envelope)
+    statement = read_statement(payload)
     predicate = statement["predicate"]
-    refusals = []
+    entries = [] if revoked is None else read_revocations(read_bytes(revoked), revoked)
+    refusals, seen = _judge_time(certificate, predicate, time_authority)
+    keys = [str(one.get("keyid")) for one in envelope["signatures"]]
+    refusals += find_revocations(entries, payload, keys, seen)
     if public is not None and not envelope["signatures"]:
         refusals.append("bad signature: it is not signed")
     elif public is not None and not has_valid_signature(envelope, public):
@@ -69,6 +90,11 @@ def verify(
         refusals += _replay(predicate, certificate, server, client or ["reference"])
     for why in refusals:
         say(f"refused: {why}")
+    say(f"the SHA-256 of its statement is {sha256(payload)}", err=True)
+    if seen is not None:
+        say(f"it was there at {seen.isoformat()}, by the time authority of {time_authority}")
+    elif time_authority is None and _token_of(certificate).exists():
+        say("time-stamped, and not checked: --time-authority PEM checks it")
     if public is None:
         say("signed, and not checked: --key PUBLIC.pem checks it" if envelope["signatures"] else "not signed")
     if not refusals:
@@ -89,6 +115,31 @@ def _read_envelope(certificate: Path) -> Any:
     if parsed.findings:
         raise unreadable(parsed)
     return parsed.value
+
+
+def _token_of(certificate: Path) -> Path:
+    return certificate.with_suffix(".tsr")
+
+
+def _judge_time(
+    certificate: Path, predicate: Mapping[str, Any], authority: str | None
+) -> tuple[list[str], datetime | None]:
+    """Return refusals, and when the authority has seen the certificate; None without one, or if it has not."""
+    refusals = list(find_expiry(predicate, datetime.now(UTC)))
+    if authority is None:
+        return refusals, None
+    token, trusted = _token_of(certificate), read_bytes(authority)
+    if not token.exists():
+        return [*refusals, f"bad time: there is no {token.name} beside it"], None
+    try:
+        seen = find_trusted_time(read_bytes(str(certificate)), read_bytes(str(token)), trusted)
+    except UntrustedTimeError as error:
+        return [*refusals, f"bad time: {error}"], None
+    if datetime.fromisoformat(predicate["time"]) > seen + _CLOCKS:
+        refusals.append(
+            f"bad time: it says that it was made at {predicate['time']}, and was seen at {seen.isoformat()}"
+        )
+    return refusals, seen
 
 
 def _signer(envelope: Mapping[str, Any], key: str | None) -> str:

@@ -109,11 +109,13 @@ class Run:
         self._has_begun.set()
         self._task = asyncio.create_task(self._live(), name=f"run of {self._fold.thread_id}")
 
-    def stop(self, reason: str) -> None:
-        """Ask the run to end; the first reason counts (R26)."""
-        if self._stop is None:
-            self._stop = _Stop(reason=reason)
-            self._wake.set()
+    def stop(self, reason: str) -> bool:
+        """Ask the run to end; return whether nobody had before. The first reason counts (R26)."""
+        if self._stop is not None:
+            return False
+        self._stop = _Stop(reason=reason)
+        self._wake.set()
+        return True
 
     async def wait(self) -> None:
         """Return when the run has ended and its thread shows it. May be cancelled without harm to the run.

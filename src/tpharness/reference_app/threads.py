@@ -97,14 +97,19 @@ class Threads:
                     await stored
 
     async def cancel(self, thread_id: str, reason: str) -> bool:
-        """Stop the run of a thread; return whether this ended one. Returns when the thread shows it."""
+        """Stop the run of a thread; return whether this ended one. Returns when the thread shows it.
+
+        Of two requests at once only the first has ended it, and a thread that is being deleted does not exist.
+        """
         thread = await self.find(thread_id)
         run = thread.run
-        if run is None or not thread.fold.running:
+        if run is not None and thread.fold.running:
+            first = run.stop(reason)
+            await run.wait()
+            if first and run.stopped:
+                return True
+        async with self._lock(thread_id):  # what changes the thread now is over
             return False
-        run.stop(reason)
-        await run.wait()
-        return run.stopped
 
     async def document(self, thread_id: str, version: Version) -> dict[str, Any]:
         """Return a thread as its log has it."""
