@@ -15,7 +15,7 @@ from tpharness.errors import ScenarioError, UsageError
 from tpharness.findings import Finding, Place
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
-from tpharness.wires import registry
+from tpharness.wires import checked
 from tpharness.wires.contract import NO_EVENTS, UNFINISHED
 from tpharness.wires.registry import default_wire
 
@@ -67,7 +67,7 @@ _INPUT = ".input.json"
 def input_beside(file: Path, data: bytes) -> bytes | None:
     """Return the input that lies beside a stream which answers one, as `NAME.input.json` beside `NAME.sse`."""
     beside = file.with_suffix(_INPUT)
-    if file.suffix != ".sse" or not beside.is_file() or not registry.answers_input(data):
+    if file.suffix != ".sse" or not beside.is_file() or not checked.answers_input(data):
         return None
     posted = read_file(beside)
     return None if posted.strip() == b"null" else posted  # a turn for which nothing was posted
@@ -89,7 +89,7 @@ def check_data(data: bytes, file: str, *, major: int | None = None, posted: byte
         case "events":
             return _check_event_lines(data, file)
     if is_input(file):
-        return [finding.with_place(file=file) for finding in registry.check_input(data)]
+        return [finding.with_place(file=file) for finding in checked.check_input(data)]
     parsed = parse_json(data, file=file)
     found = list(parsed.findings)
     if parsed.ok:
@@ -134,4 +134,4 @@ def check_stream(
     data: bytes, file: str | None = None, *, major: int | None = None, posted: bytes | None = None
 ) -> list[Finding]:
     """Return what is wrong with the bytes of a whole stream, on the wire that its first event shows."""
-    return [finding.with_place(file=file) for finding in registry.check_stream(data, major, posted)]
+    return [finding.with_place(file=file) for finding in checked.check_stream(data, major, posted)]

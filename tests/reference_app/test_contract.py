@@ -66,7 +66,7 @@ async def test_capabilities_declare_everything(serve: Serve) -> None:
     assert told.pop("name")
     assert told.pop("version")
     assert told == {
-        "contract": "1.1",
+        "contract": "1.2",
         "roles": ["server", "client"],
         "versions": ["2.0.0", "0.0.3", "0.0.4"],
         "carriers": True,
@@ -79,6 +79,7 @@ async def test_capabilities_declare_everything(serve: Serve) -> None:
         "integrity": True,
         "disconnect": ["stop", "continue"],
         "detects": ["network_failure", "timeout", "user_cancelled"],
+        "wires": ["vsp", "ag-ui"],
         "readings": {"R20": "drop", "R21": "all-returns", "R24": "drop"},
     }
 

@@ -395,7 +395,7 @@ BAD = (
         "another contract",
         declaring({**ALL, "contract": "2.0"}),
         "refused",
-        "has version 2.0 of the contract, tpharness has 1.1",
+        "has version 2.0 of the contract, tpharness has 1.2",
     ),
     Bad(
         "only a client",

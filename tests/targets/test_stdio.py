@@ -185,7 +185,7 @@ NEVER_STARTS = {
     "closes its output": ("os.close(1); time.sleep(60)", "closed its standard input or output and still runs"),
     "speaks another contract": (
         "q = next(asked()); say(id=q['id'], capabilities={**told, 'contract': '2.0'}); time.sleep(60)",
-        "has version 2.0 of the contract, tpharness has 1.1",
+        "has version 2.0 of the contract, tpharness has 1.2",
     ),
     "has no name": (
         "q = next(asked()); told.pop('name'); say(id=q['id'], capabilities=told); time.sleep(60)",

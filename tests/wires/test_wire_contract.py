@@ -17,8 +17,9 @@ from tpharness.journal import AgentTurn, Interrupted, Journal, UserTurn
 from tpharness.run.plan import base_case, make_script
 from tpharness.server_events import Recorder
 from tpharness.targets.contract import RunScript
+from tpharness.wires.checked import check_stream
 from tpharness.wires.contract import Wire
-from tpharness.wires.registry import WIRES, check_stream, default_wire, name_wire, recognize, wire_named
+from tpharness.wires.registry import WIRES, default_wire, name_wire, recognize, wire_named
 from tpharness.wires.sse.frames import split_frames
 from tpharness.wires.vsp.majors import CHUNK_TYPES
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.markup import escape
 
 from tpharness.apps.ag_ui.engine import CLIENT, run_posts
@@ -78,8 +79,11 @@ class Posted:
     verbosity: int = 0
 
 
-def run_ag_ui_server(said: Posted, *, console: bool, destinations: Sequence[Destination]) -> None:
-    """Play the cases, and exit with 0 where they passed."""
+def run_ag_ui_server(
+    servers: Sequence[str], baseline: Path | None, *, console: bool, destinations: Sequence[Destination]
+) -> None:
+    """Play the cases, and exit with 0 where they passed. The other options are those of the running command."""
+    said = _said(click.get_current_context().params, servers, baseline)
     _require_fitting_options()
     url, login = address_of(_only(said.servers), os.environ)
     headers = {**login, **dict(map(parse_header, said.headers))}
@@ -160,6 +164,22 @@ def _write_badge(path: Path, model: Report) -> None:
     """Write the badge of a run that came to its end."""
     badge = rules_badge(model.results)
     write_atomically(str(path), badge_picture(badge) if path.suffix == ".svg" else json_text(badge) + "\n")
+
+
+def _said(params: Mapping[str, Any], servers: Sequence[str], baseline: Path | None) -> Posted:
+    """Return what the parameters of `run` say."""
+    same = ("forwarded_props", "state", "tools", "context", "patience", "badge", "write_baseline", "trace", "trace_to")
+    return Posted(
+        servers=servers,
+        ids=params["ids"] or (),
+        prompts=params["prompt"] or (),
+        headers=params["header"] or (),
+        owned=params["own_host"],
+        baseline=baseline,
+        maxfail=1 if params["first"] else params["maxfail"],
+        verbosity=int(params["verbose"]) - int(params["quiet"]),
+        **{name: params[name] for name in same},
+    )
 
 
 def _alone(said: Posted) -> str:

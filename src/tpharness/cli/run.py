@@ -63,7 +63,10 @@ def run(
     compare: Annotated[str | None, Option(help="exact or content, for all scenarios.")] = None,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     wire: Annotated[
-        str, Option(metavar="NAME", help="What the streams are: vsp (the AI SDK's) or ag-ui, on the reference.")
+        str,
+        Option(
+            metavar="NAME", help="What the streams are: vsp (the AI SDK's), ag-ui, or all; a target declares which."
+        ),
     ] = "vsp",
     cluster: Annotated[
         str | None,
@@ -160,28 +163,9 @@ def run(
     wants_console, destinations = parse_reports(report or [])
     posted = (prompt, header, forwarded_props, state, tools, context, patience, own_host, badge)
     if any(posted) or any(one.startswith("ag-ui+") for one in server):
-        from tpharness.cli.ag_ui_server import Posted, run_ag_ui_server  # noqa: PLC0415  # no other run needs it
+        from tpharness.cli.ag_ui_server import run_ag_ui_server  # noqa: PLC0415
 
-        said = Posted(
-            servers=server,
-            ids=ids or (),
-            prompts=prompt or (),
-            headers=header or (),
-            forwarded_props=forwarded_props,
-            state=state,
-            tools=tools,
-            context=context,
-            patience=patience,
-            owned=own_host,
-            badge=badge,
-            baseline=baseline,
-            write_baseline=write_baseline,
-            maxfail=1 if first else maxfail,
-            trace=trace,
-            trace_to=trace_to,
-            verbosity=int(verbose) - int(quiet),
-        )
-        run_ag_ui_server(said, console=wants_console, destinations=destinations)
+        run_ag_ui_server(server, baseline, console=wants_console, destinations=destinations)
     shared = RunOptions(
         ids=tuple(ids or ()),
         roots=() if all(built_in) else tuple(scenarios),

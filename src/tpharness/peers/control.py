@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -156,7 +156,8 @@ class _Application:
 
     async def capabilities(self, request: Request) -> Response:
         del request
-        return _json(forms.capabilities_json(self._framework.capabilities, ("server",)))
+        declared = replace(self._framework.capabilities, wires=(self._framework.wire,))
+        return _json(forms.capabilities_json(declared, ("server",)))
 
     async def start_run(self, request: Request) -> Response:
         thread_id = thread_id_from(request)

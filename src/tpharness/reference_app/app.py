@@ -40,6 +40,7 @@ from tpharness.reference_app.stream import STREAM_HEADERS, ReplayResponse
 from tpharness.reference_app.threads import Threads
 from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
+from tpharness.wires.registry import WIRES, default_wire
 
 if TYPE_CHECKING:
     from tpharness.reference_app.receive import Receiver
@@ -65,6 +66,7 @@ def declared_capabilities(settings: Settings) -> Capabilities:
         integrity=True,
         durable=settings.store is not None,
         detects=("network_failure", "timeout", "user_cancelled"),
+        wires=tuple(WIRES),
     )
 
 
@@ -211,7 +213,7 @@ class ReferenceApp:
         if buffer.at_end(place):
             return Response(status_code=204)
         if request.method == "HEAD":
-            return Response(headers=dict(STREAM_HEADERS))
+            return Response(headers={**STREAM_HEADERS, **default_wire().headers})
         return ReplayResponse(buffer, thread.run, place)
 
     async def _thread(self, request: Request) -> Response:

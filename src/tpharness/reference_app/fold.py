@@ -5,7 +5,7 @@ the same `apply`, so the regenerated stream is the one that was sent. Out: docum
 `ReplayBuffer`. No I/O.
 
 Entries are JSON objects, by `kind`: `thread` {created_at, agents, extra}, `agents`, `seed` {thread}, `user` {turn},
-`begin` {run, carriers, marks, hold}, `events` {events}, `held` {}, `end` {reason?, at, tell}.
+`begin` {run, carriers, marks, hold, wire?}, `events` {events}, `held` {}, `end` {reason?, at, tell}.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tpharness.reference_app.seed import seed_turns
 from tpharness.server_events import Recorder, RunState, event_kind, event_time
 from tpharness.targets import forms
 from tpharness.wires.contract import Writer
-from tpharness.wires.registry import default_wire
+from tpharness.wires.registry import default_wire, wire_named
 
 __all__ = ["Entry", "ThreadFold"]
 
@@ -195,6 +195,7 @@ class ThreadFold:
         self._started_at = self.at = run["started_at"]
         self.running, self.held, self.hold_at = True, False, entry["hold"]
         self._recorder.begin(run["agent_id"], run["started_at"])
+        self._wire = wire_named(entry["wire"]) if "wire" in entry else default_wire()  # a log may be older than wires
         self._writer = self._wire.open_writer(
             agent_id=run["agent_id"],
             carriers=entry["carriers"],
@@ -203,7 +204,7 @@ class ThreadFold:
             has_return=self._recorder.has_return,
             waiting=self._recorder.waiting_calls,
         )
-        self.buffer = ReplayBuffer(self._runs, marks=entry["marks"])
+        self.buffer = ReplayBuffer(self._runs, marks=entry["marks"], headers=self._wire.headers)
         self.buffer.write(self._writer.start(run["started_at"], self._user), 0)
 
     def _store_content(self, event: Mapping[str, Any], content: Any) -> Mapping[str, Any]:

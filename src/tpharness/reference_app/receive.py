@@ -28,12 +28,12 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.reference_app.listen import Listener
 from tpharness.reference_app.refusal import Refusal
-from tpharness.reference_app.requests import check_time
+from tpharness.reference_app.requests import check_time, wire_of
 from tpharness.reference_app.settings import Settings
 from tpharness.targets import forms
 from tpharness.targets.endpoint import is_loopback
 from tpharness.wires.contract import Reader
-from tpharness.wires.registry import default_wire
+from tpharness.wires.registry import wire_named
 from tpharness.wires.sse.writer import encode_data
 
 __all__ = ["Receiver"]
@@ -56,12 +56,13 @@ class Receiver:
         """Receive a case that fits the contract; return a `received`. Refusal for an invalid URL or time."""
         _check_request(value, self._settings)
         agents = value["agents"]
-        reader = default_wire().open_reader(agent_id=next(iter(agents), "assistant"), providers=provider_names(agents))
+        wire = wire_named(wire_of(value))
+        reader = wire.open_reader(agent_id=next(iter(agents), "assistant"), providers=provider_names(agents))
         for turn in value["turns"]:
             if turn["turn_type"] == "user":
                 reader.add_user_turn(forms.user_from(turn))
             else:
-                await self._turn(reader, turn)
+                await self._turn(reader, turn, resumable=wire.resumable)
         header = ThreadHeader(thread_id=value["thread_id"], created_at=value["created_at"], agents=agents)
         journal = reader.journal()
         threads = {v: DIALECTS[Version(v)].renderer(header, Readings()).render(journal) for v in value["versions"]}
@@ -82,7 +83,7 @@ class Receiver:
 
     # ------------------------------------------------------------------- inside
 
-    async def _turn(self, reader: Reader, turn: Mapping[str, Any]) -> None:
+    async def _turn(self, reader: Reader, turn: Mapping[str, Any], *, resumable: bool) -> None:
         at, given = turn["begun_at"], turn["end"].get("reason")
         reader.begin(at, agent_id=turn["agent_id"])
         seen = None
@@ -96,7 +97,7 @@ class Receiver:
                 url=turn["url"],
                 silence=min(float(limits.get("stream_seconds", self._settings.client_seconds)), 1e7),
                 most=self._settings.max_stream,
-                resumes=given is None,
+                resumes=given is None and resumable,
                 feed=lambda data: reader.feed(encode_data(data), at),
                 ended=lambda: reader.signalled_end,
                 done=lambda: reader.complete,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 from tpharness.wires.sse.frames import iter_frames, split_frames
@@ -28,8 +28,10 @@ class UnknownFrameError(ValueError):
 class ReplayBuffer:
     """The stream of one run, number `run` of its thread."""
 
-    def __init__(self, run: int, *, marks: bool) -> None:
+    def __init__(self, run: int, *, marks: bool, headers: Mapping[str, str] | None = None) -> None:
         self.run = run
+        self.headers = headers or {}
+        """What the head of an answer has for this wire."""
         self.closed = False
         self.restored = False
         """Whether its server was restarted: clients may have seen frames that are not here."""

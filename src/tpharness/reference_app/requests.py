@@ -23,7 +23,8 @@ from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.settings import Settings
 from tpharness.server_events.shapes import EVENT
 from tpharness.targets import forms
-from tpharness.targets.contract import RunScript
+from tpharness.targets.contract import DEFAULT_WIRES, RunScript
+from tpharness.wires.registry import WIRES
 
 __all__ = ["RunRequest", "check_time", "parse_run_request", "read_request", "require_valid", "thread_id_from"]
 
@@ -45,6 +46,7 @@ class RunRequest:
     script: RunScript
     carriers: bool
     marks: bool
+    wire: str
     hold_at: str | None
     stream_seconds: float | None
     heartbeat_seconds: float | None
@@ -148,12 +150,21 @@ def parse_run_request(value: Any, thread_id: str, settings: Settings) -> RunRequ
         script=forms.run_from(run),
         carriers=value.get("carriers", False),
         marks=value.get("marks", False),
+        wire=wire_of(value),
         hold_at=None if hold is None else hold["at"],
         stream_seconds=_seconds(limits.get("stream_seconds")),
         heartbeat_seconds=_seconds(limits.get("heartbeat_seconds")),
         continues=None if there is None else there == "continue",
         time_scale=float(value.get("time_scale", 0)),
     )
+
+
+def wire_of(value: Mapping[str, Any]) -> str:
+    """Return the wire that is asked for, the default one where none is named. Refusal for one that is not there."""
+    wire = str(value.get("wire", DEFAULT_WIRES[0]))
+    if wire not in WIRES:
+        raise Refusal(422, f"/wire: {shorten(wire, 40)} is not a wire", hint=f"there are {', '.join(WIRES)}")
+    return wire
 
 
 def thread_id_from(request: Request) -> str:

@@ -91,6 +91,7 @@ class Run:
             "run": run,
             "carriers": request.carriers,
             "marks": request.marks,
+            "wire": request.wire,
             "hold": request.hold_at,
         }
         entries = [*before, begin]

@@ -15,7 +15,6 @@ from starlette.types import Receive, Scope, Send
 
 from tpharness.reference_app.replay_buffer import ReplayBuffer
 from tpharness.reference_app.run import Run
-from tpharness.wires.registry import default_wire
 from tpharness.wires.sse.writer import KEEP_ALIVE
 
 __all__ = ["STREAM_HEADERS", "ReplayResponse"]
@@ -24,9 +23,8 @@ STREAM_HEADERS: Mapping[str, str] = {
     "content-type": "text/event-stream",
     "cache-control": "no-cache",
     "x-accel-buffering": "no",  # otherwise nginx buffers the stream
-    **default_wire().headers,
 }
-_RAW = [(k.encode(), v.encode()) for k, v in STREAM_HEADERS.items()]
+"""What the head of every stream has; `Wire.headers` come to it."""
 
 
 class ReplayResponse(Response):
@@ -36,6 +34,8 @@ class ReplayResponse(Response):
         self.status_code = 200
         self.background = None
         self._buffer = buffer
+        head = {**STREAM_HEADERS, **buffer.headers}
+        self._head = [(name.encode(), value.encode()) for name, value in head.items()]
         self._run = run
         self._place = place
         self._wake = asyncio.Event()
@@ -43,7 +43,7 @@ class ReplayResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        await send({"type": "http.response.start", "status": 200, "headers": _RAW})
+        await send({"type": "http.response.start", "status": 200, "headers": self._head})
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body"})
             return

@@ -22,15 +22,18 @@ def matrix_table(reports: Mapping[Pair, Report]) -> Table:
     """Return servers as rows and clients as columns, by the names that they declare if these are unique."""
     servers = list(dict.fromkeys(pair.server for pair in reports))
     clients = list(dict.fromkeys(pair.client for pair in reports))
+    columns = list(dict.fromkeys((pair.client, pair.wire) for pair in reports))
     table = Table(title="server × client", title_justify="left")
     table.add_column("server", overflow="fold")
     started = [(pair, report.started) for pair, report in reports.items() if report.started is not None]
     server_names = _name_specs(servers, {pair.server: event.server for pair, event in started})
     client_names = _name_specs(clients, {pair.client: event.client for pair, event in started})
-    for client in clients:
-        table.add_column(escape(make_printable(client_names[client])), overflow="fold")
+    for client, wire in columns:
+        over = f" over {wire}" if wire else ""
+        table.add_column(escape(make_printable(client_names[client] + over)), overflow="fold")
     for server in servers:
-        cells = [_render_cell(reports[Pair(server=server, client=client)]) for client in clients]
+        pairs = [Pair(server=server, client=client, wire=wire) for client, wire in columns]
+        cells = [_render_cell(reports[pair]) for pair in pairs]
         table.add_row(escape(make_printable(server_names[server])), *cells)
     return table
 

@@ -24,6 +24,7 @@ __all__ = [
     "describe_target",
     "expect_nothing_carried",
     "find_common_versions",
+    "find_undeclared_wire",
     "leave_out_given_carriers",
     "narrow_sweep",
     "needs_carriers",
@@ -59,6 +60,12 @@ def over_wire(case: Case, wire: str) -> tuple[Case, str]:
     kept = tuple(code for code in found if code not in own) if found is not None else None
     expect = replace(scenario.expect, findings=kept or None)
     return replace(case, wire=wire, scenario=replace(scenario, expect=expect)), ""
+
+
+def find_undeclared_wire(wire: str, players: Players) -> str:
+    """Return why nothing can be played over a wire: a side that does not declare it; "" if both do."""
+    missing = [name for name in ("server", "client") if wire not in getattr(players, name).capabilities.wires]
+    return f"the {' and the '.join(missing)} does not declare the wire {wire}" if missing else ""
 
 
 def are_steppable(players: Players) -> bool:

@@ -43,7 +43,7 @@ class RunOptions:
     instead (`local`, `local:N`, `tcp://HOST:PORT`). `maxfail` is the number of failed cases after which the run ends, 0
     for no limit. `baseline` is a file of known failures; None means the built-in ones for built-in scenarios, and none
     for others. `trace` says which results come with what a trace needs; no verdict depends on it. `wire` is the name of
-    what the streams are.
+    what the streams are, or all.
     """
 
     ids: tuple[str, ...] = ()

@@ -31,6 +31,7 @@ def plan_runs(
     `options` are shared by all runs. UsageError for a shard of several runs, and for a history with a target or fault.
     """
     versions, histories = parse_dialects(dialects)
+    wires = tuple(WIRES) if options.wire == "all" else (options.wire,)
     if histories and (servers or clients or options.faults or options.compare):
         raise UsageError(
             "histories are kept by the reference in this process, by themselves and without faults",
@@ -41,15 +42,18 @@ def plan_runs(
             "an order is that of one process, which plays one case after the other",
             hint="leave --jobs, --cluster, --shard and histories away",
         )
-    if options.shard is not None and (histories or len(servers) > 1 or len(clients) > 1):
+    if options.shard is not None and (histories or len(servers) > 1 or len(clients) > 1 or len(wires) > 1):
         raise UsageError("a shard is a part of one run on one pair", hint="run the pairs, or histories, one by one")
-    if servers or clients or options.wire != next(iter(WIRES)):
-        targets.require_wire(options.wire, (*servers, *clients), plain=not (histories or options.faults))
+    for wire in wires:
+        if servers or clients or wire != next(iter(WIRES)):
+            targets.require_wire(wire, (*servers, *clients), plain=not (histories or options.faults))
     shared = replace(options, versions=versions or None)
     runs: dict[Pair, RunOptions] = {}
     if versions or not histories:
         for server, client in product(servers or ["reference"], clients or ["reference"]):
-            runs[Pair(server=server, client=client)] = replace(shared, server=server, client=client)
+            for wire in wires:
+                pair = Pair(server=server, client=client, wire=wire if len(wires) > 1 else "")
+                runs[pair] = replace(shared, server=server, client=client, wire=wire)
     for name in histories:
         runs[Pair(server="reference", client=f"history {name}")] = replace(shared, history=name)
     return runs

@@ -325,7 +325,8 @@ async def _play_variants(
     output = await players.client.receive(script, deltas)
     rechunked.append(("deltas of one UTF-16 unit", "client", output))
     repeated: _Playings = [("a second run", "client", await players.client.receive(script, turns))]
-    if players.client.capabilities.resume and isinstance(players.client, ResumingClient):
+    resumes = wire_named(script.wire).resumable and players.client.capabilities.resume
+    if resumes and isinstance(players.client, ResumingClient):
         output = await players.client.receive_resumed(script, turns)
         repeated.append(("streams broken off and gone on with", "client", output))
     if served is not None:

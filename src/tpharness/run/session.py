@@ -27,6 +27,7 @@ from tpharness.run import sweeps, tracing
 from tpharness.run.applicable import (
     adapt_scenario,
     expect_nothing_carried,
+    find_undeclared_wire,
     leave_out_given_carriers,
     needs_carriers,
     over_wire,
@@ -212,6 +213,7 @@ class Session:
         if self._wire != case.wire:
             case, given = over_wire(case, self._wire)
             reason = reason or given
+        reason = reason or find_undeclared_wire(self._wire, self.players)
         if not reason and needs_carriers(case, self.players):
             if not await self._wire_suffices(case):
                 return case, "it needs carriers, and these two do not both have them"

@@ -17,8 +17,10 @@ from tpharness.findings import Finding
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.readings import Readings
+from tpharness.wires.registry import WIRES
 
 __all__ = [
+    "DEFAULT_WIRES",
     "Capabilities",
     "ClientSession",
     "ClientTarget",
@@ -36,6 +38,10 @@ __all__ = [
     "StreamEnd",
     "TargetOutput",
 ]
+
+
+DEFAULT_WIRES = (next(iter(WIRES)),)
+"""What the streams of a target are that does not say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +65,7 @@ class Capabilities:
     durable: bool = False
     integrity: bool = False
     detects: tuple[str, ...] = ()
+    wires: tuple[str, ...] = DEFAULT_WIRES
 
     @property
     def shows_interrupted(self) -> Version | None:

@@ -23,7 +23,7 @@ from tpharness.protocol.jcs import escape
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.resources import schema_path
-from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, Stream
+from tpharness.targets.contract import DEFAULT_WIRES, Capabilities, Packet, RunScript, Script, Stream
 
 __all__ = [
     "CONTRACT",
@@ -48,16 +48,29 @@ __all__ = [
     "user_from",
     "user_json",
     "versions_for",
+    "wire_json",
 ]
 
-CONTRACT = "1.1"
+CONTRACT = "1.2"
 """The version of the contract that is spoken here."""
 
 _MOST = 3
 _FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable", "integrity")
 
 _CAPABILITIES = frozenset(
-    (*_FLAGS, "contract", "name", "version", "versions", "roles", "carriers", "readings", "disconnect", "detects")
+    (
+        *_FLAGS,
+        "contract",
+        "name",
+        "version",
+        "versions",
+        "roles",
+        "carriers",
+        "readings",
+        "disconnect",
+        "detects",
+        "wires",
+    )
 )
 _MISSPELT = 0.85
 
@@ -114,6 +127,7 @@ def capabilities_json(capabilities: Capabilities, roles: Sequence[str]) -> dict[
         **{name: getattr(capabilities, name) for name in _FLAGS},
         "disconnect": list(capabilities.disconnect),
         "detects": list(capabilities.detects),
+        "wires": list(capabilities.wires),
         "readings": capabilities.readings.as_json(),
     }
 
@@ -141,6 +155,7 @@ def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
         readings=Readings.parse(value.get("readings", {})),
         disconnect=tuple(value.get("disconnect", ())),
         detects=tuple(value.get("detects", ())),
+        wires=tuple(value.get("wires", DEFAULT_WIRES)),
         **{name: value.get(name, False) for name in _FLAGS},
     )
 
@@ -168,7 +183,13 @@ def header_json(script: Script) -> dict[str, Any]:
         "agents": dict(script.header.agents),
         "versions": [str(version.value) for version in script.versions],
         "carriers": script.carriers,
+        **wire_json(script),
     }
+
+
+def wire_json(script: Script) -> dict[str, str]:
+    """Return the member `wire` of a case or a run that is not on the default one."""
+    return {} if script.wire in DEFAULT_WIRES else {"wire": script.wire}
 
 
 def user_json(turn: UserTurn) -> dict[str, Any]:

@@ -55,6 +55,7 @@ from tpharness.targets.remote import (
 )
 from tpharness.targets.resume import resumable
 from tpharness.targets.stream_server import Ending, StreamServer
+from tpharness.wires.registry import wire_named
 
 __all__ = ["HttpClient"]
 
@@ -219,6 +220,7 @@ class HttpClient:
                 relayed = self._relay is not None and index == last  # a relay's fault strikes this one
                 offer = self._serve_relayed if relayed else self._serve_stream
                 one, document = offer(self._streams, turn, len(offered), limit=limit, resumed=resumed)
+                one.offer.headers = wire_named(script.wire).headers
                 offered.append(one)
                 documents.append(document)
             document = case_json(script, documents, self.capabilities)

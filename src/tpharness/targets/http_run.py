@@ -21,7 +21,7 @@ from tpharness.journal import UserTurn
 from tpharness.printable import counted
 from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, StreamEnd
 from tpharness.targets.endpoint import Endpoint
-from tpharness.targets.forms import run_json, user_json
+from tpharness.targets.forms import run_json, user_json, wire_json
 from tpharness.targets.http_thread import HttpThread, promise_finding
 from tpharness.targets.live_end import LiveEnd
 from tpharness.targets.marks import cut_at_marks, cut_at_reads, event_times, has_mark
@@ -40,7 +40,7 @@ from tpharness.targets.remote import (
 )
 from tpharness.targets.resume import data_frames, join_resumed
 from tpharness.targets.stream_promises import BEATS, find_broken_promises, judge_hold, judge_silence
-from tpharness.wires.registry import recognize
+from tpharness.wires.registry import recognize, wire_named
 
 __all__ = ["HttpOptions", "HttpRun"]
 
@@ -227,6 +227,7 @@ class HttpRun:
             "run": run_json(scripted),
             "carriers": self._carriers,
             "marks": self._marks,
+            **wire_json(self._script),
         }
         if self._seed is not None:
             request["seed"] = {**self._seed, "thread_id": self._thread.id}
@@ -389,7 +390,7 @@ class HttpRun:
         if reported and stream.end == "network_failure" and not self._options.streams.relay:
             self._findings.append(BROKEN.at(Place(side="server", byte=len(data))))
         carriers = self._carriers and whole and not self._options.streams.relay  # which may end a body well, and early
-        ids = self._can.resume and whole
+        ids = self._can.resume and whole and wire_named(self._script.wire).resumable
         self._findings += find_broken_promises(data, ids=ids, carriers=carriers)
         if live is _Interruption.LIMIT and whole:
             self._findings += judge_silence(data, len(run.events), self._http.patience.limit)

@@ -62,7 +62,7 @@ class Peer:
     at_once: int | None = None
     """How many cases it plays at the same time; None for the default of targets over HTTP."""
     wire: str = "vsp"
-    """The wire that it speaks."""
+    """The wire that it speaks, "" for one that declares several."""
     own_packages: bool = False
     """Whether its Python packages are not those of tpharness's extras: they get an environment of their own."""
     module: str = ""
@@ -83,7 +83,7 @@ _STORE = ("--store", "{folder}/threads.db", "--no-sync")
 """`durable` is about the death of the process, which needs no wait for the disk, several milliseconds a commit."""
 
 _BUILT_IN = (
-    Peer(name="serve", command=(*_PYTHON, "tpharness", "serve", "--port", "{port}", *_STORE)),
+    Peer(name="serve", command=(*_PYTHON, "tpharness", "serve", "--port", "{port}", *_STORE), wire=""),
     *(
         Peer(name=name, command=(*_PYTHON, module, "--port", "{port}"), module=module)
         for name, module in (
@@ -147,13 +147,14 @@ def wire_of_peer(spec: str) -> str | None:
 def require_wire(wire: str, specs: Sequence[str], *, plain: bool) -> None:
     """UsageError for a target that does not speak the wire of a run, or another wire in a run that is not `plain`."""
     default, asked = default_wire().name, wire_named(wire).name
-    wires = {spec: wire_of_peer(spec) or default for spec in specs if spec != "reference"}
+    wires = {spec: spoken for spec in specs if (spoken := wire_of_peer(spec))}
     for spec, spoken in wires.items():
         if spoken not in (asked, default):
             raise UsageError(f"{spec} speaks {spoken}, and the run is over {asked}", hint=f"add --wire {spoken}")
     if asked != default and (not plain or set(wires.values()) - {asked}):
         raise UsageError(
-            f"over {asked} the reference plays both sides, or a peer that speaks it, without faults",
+            f"over {asked} the reference plays both sides, or a peer that speaks it, or a target that declares it;"
+            " without faults",
             hint="leave --server, --client, --fault and histories away, or --wire",
         )
 

@@ -30,7 +30,7 @@ from tpharness.targets.contract import (
     TargetOutput,
 )
 from tpharness.wires.contract import Writer
-from tpharness.wires.registry import wire_named
+from tpharness.wires.registry import WIRES, wire_named
 
 __all__ = ["Reference", "ReferenceClient", "ReferenceServer", "is_foreign", "receive_turns", "serve_run", "serve_turns"]
 
@@ -192,7 +192,9 @@ class Reference:
     """The reference as a target for both sides."""
 
     def __init__(self, *, readings: Readings | None = None) -> None:
-        self._capabilities = Capabilities(name="reference", readings=readings or Readings(), integrity=True)
+        self._capabilities = Capabilities(
+            name="reference", readings=readings or Readings(), integrity=True, wires=tuple(WIRES)
+        )
 
     @property
     def capabilities(self) -> Capabilities:

@@ -18,7 +18,7 @@ import asyncio
 import contextlib
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import accumulate, pairwise
@@ -61,6 +61,8 @@ class Ending(Enum):
 class ServedStream:
     """One stream under its URL.
 
+    `headers` are those of its wire.
+
     `limit`: seconds of silence after which the client should give up, `beats`: heartbeats before it. `breaks_at`: bytes
     after which the first connection is closed. `repeats`: frames before the rest that are sent again on resuming.
     `alone`: its connection is closed after it, as a relay needs it, which strikes one connection and not another.
@@ -74,6 +76,7 @@ class ServedStream:
     url: str
     pieces: tuple[bytes, ...]
     ending: Ending
+    headers: Mapping[str, str] = field(default_factory=lambda: default_wire().headers)
     limit: float = 0.0
     beats: bool = False
     breaks_at: int | None = None
@@ -244,7 +247,7 @@ class StreamServer:
         sent_at = loop.time()
         try:
             async with asyncio.timeout_at(sent_at + self._silence) as patience:
-                head = _head(chunked=chunked, kept=kept)
+                head = _head(offer.headers, chunked=chunked, kept=kept)
                 end = _LAST_CHUNK if chunked and breaks is None and offer.ending is Ending.PLAIN else b""
                 for burst, body in _bursts(pieces, end, chunked=chunked):
                     if chunked and not head:
@@ -342,11 +345,11 @@ async def _beat(
     return False
 
 
-def _head(*, chunked: bool, kept: bool) -> bytes:
+def _head(headers: Mapping[str, str], *, chunked: bool, kept: bool) -> bytes:
     coding = b"Transfer-Encoding: chunked\r\n" if chunked else b""
     return (
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
-        + b"".join(b"%b: %b\r\n" % (name.encode(), value.encode()) for name, value in default_wire().headers.items())
+        + b"".join(b"%b: %b\r\n" % (name.encode(), value.encode()) for name, value in headers.items())
         + coding
         + (b"\r\n" if kept else b"Connection: close\r\n\r\n")
     )

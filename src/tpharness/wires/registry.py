@@ -19,15 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from tpharness.findings import Finding
     from tpharness.wires.contract import Wire
 
 __all__ = [
     "WIRES",
     "WireRow",
-    "answers_input",
-    "check_input",
-    "check_stream",
     "default_wire",
     "name_wire",
     "recognize",
@@ -98,21 +94,3 @@ def recognize_events(events: Iterable[Mapping[str, Any]]) -> Wire:
 def _wire_of(event: Mapping[str, Any]) -> str:
     """Return the name of the wire that an event with a type is of."""
     return next((name for name, row in WIRES.items() if row.types.fullmatch(event["type"])), next(iter(WIRES)))
-
-
-def check_stream(data: bytes, major: int | None, posted: bytes | None = None) -> list[Finding]:
-    """Return what is wrong with a whole stream by the rules of its wire; `posted` is the input that it answers."""
-    found: list[Finding] = import_module(WIRES[name_wire(data)].module).check_stream(data, major, posted)
-    return found
-
-
-def answers_input(data: bytes) -> bool:
-    """Whether a stream is one that answers an input with rules of its own."""
-    return WIRES[name_wire(data)].posts
-
-
-def check_input(posted: bytes) -> list[Finding]:
-    """Return what is wrong with an input, by the rules of the wire whose runs are posted."""
-    row = next(row for row in WIRES.values() if row.posts)
-    found: list[Finding] = import_module(row.module).check_input(posted)
-    return found

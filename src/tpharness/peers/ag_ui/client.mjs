@@ -17,11 +17,12 @@ const { HttpAgent } = needed(agUi, `@ag-ui/client ${VERSION}`, ["HttpAgent"]);
 const IN_ONE_READ = process.argv[process.argv.indexOf("--reads") + 1] === "one";
 
 const capabilities = {
-  contract: "1.1",
+  contract: "1.2",
   name: `AG-UI client${IN_ONE_READ ? ", in one read" : ""}`,
   version: VERSION,
   roles: ["client"],
   carriers: false,
+  wires: ["ag-ui"],
   detects: ["network_failure", "user_cancelled"],
 };
 
