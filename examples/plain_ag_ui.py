@@ -74,6 +74,8 @@ def model(history: Sequence[Mapping[str, Any]], tools: Sequence[str]) -> Iterato
     elif "warm" in words:
         yield from (("text", "", piece) for piece in ("Let me", " look."))
         yield from (("call", "get_weather", piece) for piece in ('{"city": ', '"Paris"}'))
+    elif "book" in words:
+        yield from (("call", "book_room", piece) for piece in ('{"nights": ', "2}"))
     elif "page" in words and tools:
         yield from (("call", tools[0], piece) for piece in ("{", "}"))
     else:
@@ -85,7 +87,13 @@ def get_weather(arguments: Mapping[str, Any]) -> str:
     return f"18 degrees in {arguments['city']}"
 
 
-TOOLS = {"get_weather": get_weather}
+def book_room(arguments: Mapping[str, Any]) -> str:
+    """Book a room, which the user has to approve."""
+    return f"booked for {arguments['nights']} nights"
+
+
+TOOLS = {"get_weather": get_weather, "book_room": book_room}
+ASKS = ("book_room",)
 
 
 # ---------------------------------------------------------------------------------------------------- the run
@@ -106,7 +114,10 @@ def run(posted: Mapping[str, Any]) -> Generator[Event, None, None]:
 def answer(posted: Mapping[str, Any]) -> Generator[Event, None, Event]:
     """Yield the events of model and tools until the model calls no more; return the outcome."""
     page = [tool["name"] for tool in posted.get("tools", [])]
-    history = for_the_model(posted["messages"])
+    messages = list(posted["messages"])
+    for entry in posted.get("resume", []):
+        yield from resumed(entry, messages)
+    history = for_the_model(messages)
     while True:
         message_id = str(uuid4())
         text = ""
@@ -130,12 +141,29 @@ def answer(posted: Mapping[str, Any]) -> Generator[Event, None, Event]:
             yield {"type": "TEXT_MESSAGE_END", "messageId": message_id}
             return {"type": "success"}
         yield {"type": "TOOL_CALL_END", "toolCallId": call["id"]}
+        if tool in ASKS:  # the answer comes with the next input, in resume; the call itself is the name of the question
+            asked = {"id": call["id"], "reason": "approval", "message": f"Run {tool}?", "toolCallId": call["id"]}
+            return {"type": "interrupt", "interrupts": [asked]}
         if tool in page:  # the page runs it, and answers with the next input
             return {"type": "success", "pendingToolCallIds": [call["id"]]}
         result = TOOLS[tool](json.loads(call["function"]["arguments"]))
         told = {"id": str(uuid4()), "role": "tool", "toolCallId": call["id"], "content": result}
         yield {"type": "TOOL_CALL_RESULT", "messageId": told["id"], "toolCallId": call["id"], "content": result}
         history += [{"id": message_id, "role": "assistant", "content": text, "toolCalls": [call]}, told]
+
+
+def resumed(entry: Mapping[str, Any], messages: list[Any]) -> Iterator[Event]:
+    """Yield the result of a call that was asked about, and put it behind the call. An unknown one is left out."""
+    for index, message in enumerate(messages):
+        for call in message.get("toolCalls", ()):
+            if call["id"] == entry["interruptId"]:
+                approved = entry["status"] == "resolved" and entry.get("payload", {}).get("approved") is True
+                arguments = json.loads(call["function"]["arguments"])
+                result = TOOLS[call["function"]["name"]](arguments) if approved else "The user did not approve it."
+                told = {"id": str(uuid4()), "role": "tool", "toolCallId": call["id"], "content": result}
+                messages.insert(index + 1, told)
+                yield {"type": "TOOL_CALL_RESULT", "messageId": told["id"], "toolCallId": call["id"], "content": result}
+                return
 
 
 # ---------------------------------------------------------------------------------------------------- HTTP

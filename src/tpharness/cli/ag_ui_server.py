@@ -37,19 +37,8 @@ __all__ = ["Posted", "run_ag_ui_server"]
 
 _GOES_WITH = (
     *("ids", "server", "report", "baseline", "write_baseline", "trace", "trace_to", "verbose", "quiet", "no_config"),
-    *(
-        "first",
-        "maxfail",
-        "prompt",
-        "header",
-        "forwarded_props",
-        "state",
-        "tools",
-        "context",
-        "patience",
-        "own_host",
-        "badge",
-    ),
+    *("first", "maxfail", "prompt", "header", "forwarded_props", "state", "tools", "context", "resume", "patience"),
+    *("own_host", "badge"),
 )
 """The options of `run` that say something here."""
 
@@ -68,6 +57,7 @@ class Posted:
     state: Path | None = None
     tools: Path | None = None
     context: Path | None = None
+    resume: Path | None = None
     patience: float | None = None
     owned: str | None = None
     badge: Path | None = None
@@ -95,6 +85,7 @@ def run_ag_ui_server(
         forwarded_props=forwarded,
         state=None if said.state is None else read_json(str(said.state)),
         tools=_list_of(said.tools, "--tools", ("name", "description")),
+        resume=None if said.resume is None else read_json(str(said.resume)),
         context=_list_of(said.context, "--context", ("description", "value")),
         ids=tuple(said.ids),
         baseline=said.baseline,
@@ -136,8 +127,8 @@ def _only(servers: Sequence[str]) -> str:
     """Return the one server. UsageError for several, and for one that is not posted to."""
     if not servers or not servers[0].startswith(PREFIX):
         raise UsageError(
-            "--prompt, --header, --forwarded-props, --state, --tools, --context, --patience and --i-own-this-host"
-            " say what is posted to a server of AG-UI",
+            "--prompt, --header, --forwarded-props, --state, --tools, --context, --resume, --patience, --badge and"
+            " --i-own-this-host are about what is posted to a server of AG-UI",
             hint="name one: --server ag-ui+http://127.0.0.1:8000/agent",
         )
     if len(servers) > 1:
@@ -168,7 +159,18 @@ def _write_badge(path: Path, model: Report) -> None:
 
 def _said(params: Mapping[str, Any], servers: Sequence[str], baseline: Path | None) -> Posted:
     """Return what the parameters of `run` say."""
-    same = ("forwarded_props", "state", "tools", "context", "patience", "badge", "write_baseline", "trace", "trace_to")
+    same = (
+        "forwarded_props",
+        "state",
+        "tools",
+        "context",
+        "resume",
+        "patience",
+        "badge",
+        "write_baseline",
+        "trace",
+        "trace_to",
+    )
     return Posted(
         servers=servers,
         ids=params["ids"] or (),

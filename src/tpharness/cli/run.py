@@ -139,6 +139,7 @@ def run(
     state: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the state {_POSTS}.")] = None,
     tools: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the page's tools {_POSTS}.")] = None,
     context: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the context {_POSTS}.")] = None,
+    resume: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the payload {_POSTS} for an interrupt.")] = None,
     patience: Annotated[
         float | None, Option(metavar="SECONDS", min=0, help=f"How long an answer {_POSTS} may be silent [default: 10].")
     ] = None,
@@ -161,7 +162,7 @@ def run(
     if told.said and not quiet:
         say(told.said, err=True)
     wants_console, destinations = parse_reports(report or [])
-    posted = (prompt, header, forwarded_props, state, tools, context, patience, own_host, badge)
+    posted = (prompt, header, forwarded_props, state, tools, context, resume, patience, own_host, badge)
     if any(posted) or any(one.startswith("ag-ui+") for one in server):
         from tpharness.cli.ag_ui_server import run_ag_ui_server  # noqa: PLC0415
 

@@ -198,6 +198,12 @@ class Odd(plain.Handler):  # type: ignore[misc, name-defined]  # a module that i
         for number, call in enumerate(_left(posted) if content else ()):
             result = {"messageId": f"left-{number}", "toolCallId": call["id"], "content": content}
             yield {"type": "TOOL_CALL_RESULT", **result}
+        if self.server.defect == "streams-the-approved-call-again" and posted.get("resume"):
+            for call in _left(posted):
+                names = {"toolCallId": call["id"]}
+                yield {"type": "TOOL_CALL_START", "toolCallName": call["function"]["name"], **names}
+                yield {"type": "TOOL_CALL_ARGS", "delta": call["function"]["arguments"], **names}
+                yield {"type": "TOOL_CALL_END", **names}
         if self.server.defect == "streams-history-again":
             for message in posted["messages"]:
                 if message["role"] == "assistant" and message.get("content"):

@@ -55,7 +55,7 @@ def test_a_server_that_keeps_the_rules_passes() -> None:
     assert last.passed, {name: one.findings for name, one in results.items() if one.findings}
     assert [name for name, one in results.items() if one.findings] == []
     unplayed = {name.partition("/")[2] for name, one in results.items() if one.outcome is Outcome.NOT_APPLICABLE}
-    assert unplayed == {"in-thought", "one-result", "in-step", "in-subagent"}
+    assert unplayed == {"resolved", "in-thought", "one-result", "in-step", "in-subagent"}
     assert {"whole/1", "whole/2", "next/whole", "cut/in-arguments", "next/in-arguments", *INPUTS} <= results.keys()
     assert results["next/call-ended"].reason == (
         'the call without a result get_weather({"city": "Paris"}): the wire does not show what became of it'
@@ -128,6 +128,33 @@ def test_what_the_user_gives_is_posted() -> None:
     assert first["threadId"] == second["threadId"]
     assert first["runId"] != second["runId"]
     assert [message["role"] for message in second["messages"]] == ["user", "assistant", "tool", "assistant", "user"]
+
+
+def test_an_interrupt_is_resolved_where_its_payload_is_given() -> None:
+    """By `resume`, with the id that the run has asked with; the page cancels it where the user writes on instead."""
+    with serving() as server:
+        asked: dict[str, Any] = {"prompts": ("Please book a room",), "ids": ["interrupt", "next/whole"]}
+        results, last = played(server.server_port, resume={"approved": True}, **asked)
+        posts = [posted for _, posted in server.posted]
+        unsaid, _ = played(server.server_port, **asked)
+        nothing, _ = played(server.server_port, ids=["interrupt"], resume={"approved": True})
+    assert last.passed
+    assert [name for name, one in results.items() if one.outcome is not Outcome.PASSED] == []
+    resolved = [entry for posted in posts for entry in posted.get("resume", ()) if entry["status"] == "resolved"]
+    assert [entry["payload"] for entry in resolved] == [{"approved": True}]
+    assert len([entry for posted in posts for entry in posted.get("resume", ()) if entry["status"] == "cancelled"]) == 1
+    assert "--resume FILE" in unsaid["interrupt/resolved"].reason
+    assert "no run ends with an interrupt" in nothing["interrupt/resolved"].reason
+
+
+def test_a_call_that_is_streamed_again_when_it_is_approved_is_found() -> None:
+    """A page appends its arguments to those that it has."""
+    with serving("streams-the-approved-call-again") as server:
+        results, _ = played(
+            server.server_port, prompts=("Please book a room",), ids=["interrupt"], resume={"approved": True}
+        )
+    found = results["interrupt/resolved"]
+    assert (found.outcome, {one.code for one in found.findings}) == (Outcome.FAILED, {"ag-ui-history-streamed"})
 
 
 def test_the_place_behind_each_event_is_played_where_it_is_asked_for() -> None:

@@ -15,9 +15,12 @@ from typing import Any
 from tpharness.apps.ag_ui.places import EVENT, PLACES
 from tpharness.errors import UsageError, did_you_mean
 
-__all__ = ["INPUTS", "NEWER", "CaseOf", "OddInput", "case_sources", "tools_returned", "whole_id"]
+__all__ = ["INPUTS", "NEWER", "RESOLVED", "CaseOf", "OddInput", "case_sources", "tools_returned", "whole_id"]
 
 Json = dict[str, Any]
+
+RESOLVED = "interrupt/resolved"
+"""The case in which the user answers what a run asks."""
 
 NEWER = "1.9"
 """A minor version that no server knows."""
@@ -85,12 +88,15 @@ def whole_id(number: int) -> str:
     return f"whole/{number + 1}"
 
 
-def case_sources(passed: Sequence[Sequence[str]], ids: Sequence[str]) -> list[CaseOf]:
+def case_sources(passed: Sequence[Sequence[str]], asks: Sequence[bool], ids: Sequence[str]) -> list[CaseOf]:
     """Return what is played after the prompts; `passed` are the places of the answer to each. UsageError for odd ids.
+
+    `asks` says of each answer whether its run has ended with an interrupt.
 
     The place behind each event is played where an id or pattern names it.
     """
     known = [CaseOf(ids=("next/whole",))]
+    known.append(CaseOf(ids=(RESOLVED,), prompt=next((n for n, asked in enumerate(asks) if asked), -1)))
     known += [_cut(place, passed) for place in PLACES]
     known += [CaseOf(ids=(name,)) for name in INPUTS]
     wholes = [whole_id(number) for number in range(len(passed))]

@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 
 from tpharness.apps.ag_ui import judge
-from tpharness.apps.ag_ui.cases import INPUTS, NEWER, CaseOf, case_sources, tools_returned, whole_id
+from tpharness.apps.ag_ui.cases import INPUTS, NEWER, RESOLVED, CaseOf, case_sources, tools_returned, whole_id
 from tpharness.apps.ag_ui.options import PostOptions
 from tpharness.apps.ag_ui.page import ChatPage
 from tpharness.apps.ag_ui.places import EVENT, PLACES
@@ -36,6 +36,8 @@ __all__ = ["CLIENT", "play_posts", "run_posts"]
 CLIENT = "a page of AG-UI 1.0"
 _CHECK = "ag-ui"
 _NO_WAY = "no answer to the prompts comes to this place ({0}): name a prompt that leads there, --prompt TEXT"
+_NOTHING_ASKED = "no run ends with an interrupt: name a prompt that leads to one, --prompt TEXT"
+_NO_PAYLOAD = "it is not said what resolves the interrupt: --resume FILE has the payload"
 _NOT_REACHED = "this time the answer did not come to the place ({0})"
 
 
@@ -99,7 +101,8 @@ async def play_posts(options: PostOptions) -> AsyncGenerator[RunEvent, None]:
     ) as session:
         stage = _Stage(options, Poster(session, options.url, options.headers, options.patience))
         firsts = [await _timed(_play_whole(stage, number), options) for number in range(len(options.prompts))]
-        sources = case_sources([answer.passed for answer in stage.wholes], options.ids)
+        asks = [bool(judge.asked_of(answer)) for answer in stage.wholes]
+        sources = case_sources([answer.passed for answer in stage.wholes], asks, options.ids)
         title = without_credentials(options.url)
         yield RunStarted(scenarios=len(firsts) + len(sources), server=title, client=CLIENT, versions=())
         run = CaseRun(baseline)
@@ -179,6 +182,8 @@ async def _play_whole(stage: _Stage, number: int) -> list[_Played]:
 async def _play_source(stage: _Stage, source: CaseOf) -> list[_Played]:
     if source.place:
         played = await _play_cut(stage, source)
+    elif source.id == RESOLVED:
+        played = [await _play_resolved(stage, source)]
     elif source.id in INPUTS:
         played = [await _play_input(stage, source.id)]
     else:
@@ -226,6 +231,25 @@ async def _play_next(
     found = [*busy, *(judge.judge_next(answer, posted, stage.returned) if answer.status else ())]
     became = judge.what_became(answer, posted, stage.returned) if answer.status else ""
     return _Played(id=case_id, about=about, answers=answers, findings=found, reason=became)
+
+
+async def _play_resolved(stage: _Stage, source: CaseOf) -> _Played:
+    """Answer what a run has asked, as the user of `--resume` does."""
+    about = "the user answers what the run has asked"
+    payload = stage.options.resume
+    if source.prompt < 0 or payload is None:
+        why = _NOTHING_ASKED if source.prompt < 0 else _NO_PAYLOAD
+        return _Played(id=source.id, about=about, answers=[], reason=why, applies=False)
+    page = ChatPage(stage.options)
+    page.say(stage.options.prompts[source.prompt])
+    first = await stage.poster.post(page.post(), reading=page.read())
+    asked = judge.asked_of(first)
+    if not asked:
+        return _Played(id=source.id, about=about, answers=[first], reason=_NOTHING_ASKED, applies=False)
+    resume = [{"interruptId": one, "status": "resolved", "payload": payload} for one in asked]
+    answer = await stage.poster.post({**page.post(), "resume": resume}, reading=page.read())
+    found = [*judge.judge_answer(answer), *judge.judge_run_error(answer)] if answer.status else []
+    return _Played(id=source.id, about=about, answers=[first, answer], findings=found)
 
 
 async def _play_input(stage: _Stage, case_id: str) -> _Played:

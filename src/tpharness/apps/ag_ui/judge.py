@@ -20,6 +20,7 @@ from tpharness.wires.ag_ui.violations import TRUNCATED, VERSION_UNKNOWN
 __all__ = [
     "KINDS",
     "LeftCall",
+    "asked_of",
     "declared_version",
     "fails_next",
     "judge_answer",
@@ -187,6 +188,14 @@ def run_error_of(answer: PostAnswer) -> str | None:
     """Return what the last RUN_ERROR says; None where the last run has not failed."""
     ends = [one for one in answer.events if one.get("type") in ("RUN_ERROR", "RUN_FINISHED")]
     return str(ends[-1].get("message", "")) if ends and ends[-1]["type"] == "RUN_ERROR" else None
+
+
+def asked_of(answer: PostAnswer) -> Sequence[str]:
+    """Return the ids of the interrupts with which the last run has ended; none where it does not ask."""
+    ends = [one for one in answer.events if one.get("type") in ("RUN_ERROR", "RUN_FINISHED")]
+    outcome = ends[-1].get("outcome") if ends else None
+    asked = outcome.get("interrupts") if isinstance(outcome, dict) else None
+    return [str(one.get("id")) for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
 
 
 def judge_run_error(answer: PostAnswer, kind: Kind = RUN_FAILED) -> list[Finding]:

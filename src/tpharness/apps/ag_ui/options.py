@@ -28,9 +28,9 @@ class PostOptions:
     """Where, what, and which cases.
 
     `prompts` are what the user says first, each in a chat of its own; `says_next` is what the user says in the turn
-    after. `forwarded_props`, `state`, `tools` and `context` are sent as they are; `answers` has what the page's own
-    tools return, by their names. `ids` are ids of cases or patterns, all when empty. `owned` is the host of
-    `--i-own-this-host`. `record` keeps of each case what a trace needs.
+    after. `forwarded_props`, `state`, `tools` and `context` are sent as they are; `resume` is the payload that resolves
+    an interrupt, None where none is to be resolved. `ids` are ids of cases or patterns, all when empty. `owned` is the
+    host of `--i-own-this-host`. `record` keeps of each case what a trace needs.
     """
 
     url: str
@@ -41,6 +41,7 @@ class PostOptions:
     state: Any = None
     tools: Sequence[Mapping[str, Any]] = ()
     context: Sequence[Mapping[str, Any]] = ()
+    resume: Any = None
     patience: Patience = field(default_factory=Patience)
     ids: tuple[str, ...] = ()
     baseline: Path | None = None
