@@ -130,6 +130,14 @@ class Items:
             return item.owner if item is not None else None
         return str(tag) if tag is not None else None
 
+    def add(self, event: Any) -> bool:
+        """Append a piece to what is open of the agent itself, as most events do; False where more has to be judged."""
+        item = self._items[_ACTS[type(event)][0]].get(getattr(event, event.id_field))
+        if item is None or item.state is not ItemState.OPEN or item.owner is not None:
+            return False
+        item.pieces.append(event.delta)
+        return True
+
     def take(self, event: Any, *, by_chunk: bool, ended: tuple[str, ...] = ()) -> bool:
         """Take an event of an item; whether it has a place. `ended` are ids whose shorthand this event has ended."""
         name, act = _ACTS[type(event)]
