@@ -31,6 +31,7 @@ NAMES_CHUNKS = {
     "wires/ag_ui/encode.py": "writes each kind of chunk as an event of AG-UI",
     "apps/checks/view.py": "what a chat of the AI SDK shows",
     "apps/client/ag_ui.py": "translates a stream of AG-UI for the chat client, until AG-UI is a wire",
+    "apps/client/text_stream.py": "makes of a plain text the chunks that the AI SDK makes of it",
     "apps/client/message.py": "does what useChat of the AI SDK does, and is held to it",
     "apps/play.py": "waits for what useChat reacts to",
     "explore/generate/streams.py": "makes streams of chunks that no server sends",

@@ -59,8 +59,8 @@ class EventWriter:
         self._events = AgUiEncoder(thread_id=_THREAD, run_id="run")
 
     def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> bytes:
-        """Return the bytes that open the stream; a run is named by its message, or by when it began."""
-        self._events = AgUiEncoder(thread_id=_THREAD, run_id=self._message_id or f"run-{at}")
+        """Return the bytes that open the stream; a run is named by its message and by when it began."""
+        self._events = AgUiEncoder(thread_id=_THREAD, run_id=f"{self._message_id or 'run'}-{at}")
         return self._write(self._chunks.start(at, user_parts))
 
     def feed(self, event: Mapping[str, Any], judged: EventKind | Finding | None = None, at: str | None = None) -> bytes:
