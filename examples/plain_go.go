@@ -673,7 +673,7 @@ func finishReason(word string) string {
 	switch word {
 	case "tool-calls", "tool_calls":
 		return "tool_call"
-	case "content-filter":
+	case "content-filter", "safety_filter":
 		return "content_filter"
 	}
 	return word

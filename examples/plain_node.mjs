@@ -66,7 +66,7 @@ function parsed(args) {
   }
 }
 
-const FINISH = table({ "tool-calls": "tool_call", tool_calls: "tool_call", "content-filter": "content_filter" });
+const FINISH = table({ "tool-calls": "tool_call", tool_calls: "tool_call", "content-filter": "content_filter", safety_filter: "content_filter" });
 
 /** R16: five words, and any other is `error`. */
 function finishWord(word) {

@@ -425,6 +425,7 @@ def finish_word(word: str | None) -> str | None:
     if word is None:
         return None
     words = {"tool-calls": "tool_call", "tool_calls": "tool_call", "content-filter": "content_filter"}
+    words["safety_filter"] = "content_filter"  # the guide's word
     word = words.get(word, word)
     return word if word in ("stop", "length", "content_filter", "tool_call") else "error"
 

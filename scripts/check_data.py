@@ -48,7 +48,10 @@ def main() -> int:
     for name in ("clauses", "findings", "app-clauses", "profiles", "schema-places"):
         file = TOP / "conformance" / f"{name}.yaml"
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
-    for name, stem in (("ag-ui-statements", "ag-ui-1.0"), ("ag-ui-streams",) * 2, ("ag-ui-folds",) * 2):
+    for name, stem in (
+        *(("thread-protocol-statements", "thread-protocol"), ("ag-ui-statements", "ag-ui-1.0")),
+        *(("ag-ui-streams",) * 2, ("ag-ui-folds",) * 2),
+    ):
         file = TOP / "conformance" / "statements" / f"{stem}.yaml"
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
     for file in sorted((TOP / "conformance" / "requirements").glob("*.yaml")):

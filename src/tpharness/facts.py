@@ -42,7 +42,10 @@ _FINISH_REASONS = ("stop", "length", "content_filter", "tool_call")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _STANDARD_ALPHABET = str.maketrans("-_", "+/")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+={0,2}")
-_REASON_WORDS = {"content-filter": "content_filter", "tool-calls": "tool_call", "tool_calls": "tool_call"}
+_REASON_WORDS = {
+    **dict.fromkeys(("content-filter", "safety_filter"), "content_filter"),
+    **dict.fromkeys(("tool-calls", "tool_calls"), "tool_call"),
+}
 _STATUSES = {"success": "success", "retried": "validation_error"}
 _OUTCOMES = {status: outcome for outcome, status in _STATUSES.items()}
 _USAGE_WORDS = {
@@ -109,7 +112,7 @@ def interruption_reason(word: str | None, *, error_seen: bool, last: str | None 
 
     `last` is the finish reason of its last response: a filter that stopped that halts the run, whatever the run says.
     """
-    if {"content-filter", "content_filter"} & {word, last}:
+    if "content_filter" in (normalize_finish_reason(word), normalize_finish_reason(last)):
         return "safety_halt"
     if word == "interrupted":
         return "user_cancelled"

@@ -361,6 +361,34 @@ def test_a_value_that_should_be_absent_is_said_to_be_so() -> None:
     assert finding.shown()["expected"] == "(absent)"
 
 
+LATENCY = {"message_type": "system", "timestamp": at(3), "event_type": "data-sys-latency", "event_data": 1}
+NOTE = {**LATENCY, "event_type": "data-app-note"}
+
+
+@pytest.mark.parametrize(
+    ("held", "fitting"),
+    [
+        ((LATENCY, LATENCY), True),
+        ((), True),
+        ((LATENCY,), False),
+        ((NOTE, NOTE), False),
+    ],
+    ids=["all of it", "none of it", "half of it", "under another name"],
+)
+def test_telemetry_may_be_left_out_of_what_is_stored(held: tuple[Document, ...], *, fitting: bool) -> None:
+    """R37: all of it or none; an outline and a part of a thread fit both."""
+    event = {"event_type": "data-sys-latency"}
+    wanted = Expectation(
+        outline={Version.V0_0_4: ("user", "agent complete: event(data-sys-latency) event(data-sys-latency)")},
+        thread={Version.V0_0_4: {"turns": [{}, {"messages": [event, event]}]}},
+    )
+    kept = thread(*held)
+    found = EXPECTATIONS.judge(
+        evidence(server=Side(name="server", thread=kept), **client(copy.deepcopy(kept)), expectation=wanted)
+    )
+    assert {f.code for f in found} == (set() if fitting else {"outline-differs", "expected-thread-differs"})
+
+
 @pytest.mark.parametrize(
     ("wanted", "fitting"),
     [

@@ -139,14 +139,41 @@ def test_a_return_without_content_and_without_reference_is_wrong() -> None:
     assert codes(thread(called("c1"), returned(result("c1", None)))) == []
 
 
-@pytest.mark.parametrize("submitted", ["2025-01-20t10:00:00Z", "2025-01-20 10:00:00Z", "2025-01-20T09:00:00,5-01:00"])
-def test_times_are_compared_as_moments_whatever_their_notation(submitted: str) -> None:
-    """R4: a turn that was submitted before the next one started does not overlap it."""
+@pytest.mark.parametrize(
+    ("submitted", "advice"),
+    [
+        ("2025-01-20t10:00:00Z", []),
+        *(
+            (form, ["timestamp-of-another-form"])
+            for form in (
+                *("2025-01-20 10:00:00Z", "2025-01-20T09:00:00,5-01:00", "2025-01-20T10:00Z", "2025-020T10:00:00Z"),
+                *("2025-W04-1T10:00:00Z", "2025-W04-1T10:00Z", "2025-01-20T11:00:00+01", "2025-01-20T11:00:00+0100"),
+            )
+        ),
+    ],
+)
+def test_times_are_compared_as_moments_whatever_their_notation(submitted: str, advice: list[str]) -> None:
+    """R4, R47: a turn that was submitted before the next one started does not overlap it."""
     document = thread()
     document["turns"][0]["submitted_at"] = submitted
-    assert codes(document) == []
+    assert codes(document) == advice
     document["turns"][1]["started_at"] = "2025-01-20T09:59:59Z"
-    assert codes(document) == ["turns-overlap"]
+    assert codes(document) == ["turns-overlap", *advice]
+
+
+def test_a_run_that_a_tool_calls_lies_within_the_turn_of_its_caller() -> None:
+    """R29: a turn of another agent that ends within the turn before it does not overlap it; the next waits for both."""
+    document = thread()
+    caller = document["turns"][1]
+    nested = {**caller, "agent_id": "b", "started_at": caller["started_at"], "messages": []}
+    document["agents"]["b"] = {**next(iter(document["agents"].values())), "agent_id": "b"}
+    document["turns"].append(nested)
+    assert "turns-overlap" not in codes(document)
+    nested["agent_id"] = caller["agent_id"]
+    assert "turns-overlap" in codes(document)
+    nested["agent_id"] = "b"
+    document["turns"].append({**caller, "started_at": caller["started_at"], "completed_at": "2025-01-20T11:00:00Z"})
+    assert "turns-overlap" in codes(document)
 
 
 def test_a_return_in_a_user_turn_answers_a_call_too() -> None:

@@ -389,6 +389,14 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
         (run(response(2, part(kind))), run(response(2, part("speech"))), f"{PART}/part_kind")
         for kind in ("custom:chart", "meta:trace")
     ],
+    "timestamp-of-another-form": [
+        (
+            run(response(2, text(), timestamp="2025-01-20T10:00:02Z")),
+            run(response(2, text(), timestamp=form)),
+            f"{FIRST}/timestamp",
+        )
+        for form in ("2025-01-20 10:00:02Z", "2025-W04-1T10:00:02Z", "2025-020T10:00:02Z")
+    ],
     "timestamp-without-offset": [
         (
             run(response(2, text(), timestamp="2025-01-20T11:00:02+01:00")),

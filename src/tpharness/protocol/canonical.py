@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from tpharness.protocol.jcs import jcs
@@ -24,10 +24,16 @@ __all__ = [
     "canonical_thread",
     "canonical_time",
     "canonical_turn",
+    "is_left_out",
     "order_of_time",
     "thread_hash",
 ]
 
+_OTHER_FORM = re.compile(
+    r"(\d{4})-(?:(\d\d)-(\d\d)|(\d{3})|W(\d\d)-(\d))[Tt ](\d\d:\d\d)"
+    r"(?:(:\d\d)((?:[.,]\d+)?))?((?:[Zz]|[+-]\d\d(?::?\d\d)?)?)",
+    re.ASCII,
+)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)?", re.ASCII)
 _LEFT_OUT = (Tier.METADATA.value, Tier.SYSTEM.value)
 _TURN_TIMES = ("submitted_at", "started_at", "completed_at")
@@ -85,9 +91,9 @@ def canonical_time(text: str) -> str:
 
     A time without an offset is one in UTC (R47).
     """
-    if text.endswith("Z") and text[10:11] == "T" and (len(text) == 20 or (text[19:20] == "." and text[-2] != "0")):
+    if text.endswith("Z") and text[7:11:3] == "-T" and (len(text) == 20 or (text[19:20] == "." and text[-2] != "0")):
         return text  # as nearly every time is written: if it is a time, it is in this form
-    match = _TIME.fullmatch(text)
+    match = _TIME.fullmatch(text) or _TIME.fullmatch(_common_form(text))
     if match is None:
         return text
     date, clock, fraction, offset = match.groups()
@@ -101,6 +107,28 @@ def canonical_time(text: str) -> str:
         date, clock = moment.date().isoformat(), moment.time().isoformat()
     fraction = (fraction or "").rstrip("0")
     return f"{date}T{clock}.{fraction}Z" if fraction else f"{date}T{clock}Z"
+
+
+@lru_cache(maxsize=4096)
+def _common_form(text: str) -> str:
+    """Return a time with its calendar date and seconds for one in another form (R47); other text unchanged."""
+    match = _OTHER_FORM.fullmatch(text)
+    if match is None:
+        return text
+    *date, clock, second, fraction, offset = match.groups()
+    year, *rest = [int(digits) for digits in date if digits is not None]
+    try:
+        if "W" in text:
+            day = datetime.fromisocalendar(year, rest[0], rest[1])
+        elif len(rest) == 1:
+            day = datetime(year, 1, 1) + timedelta(days=rest[0] - 1)  # noqa: DTZ001  # a date
+        else:
+            day = datetime(year, rest[0], rest[1])  # noqa: DTZ001  # a date
+    except (ValueError, OverflowError):
+        return text
+    if "W" not in text and day.year != year:  # it has no 366th day
+        return text
+    return f"{day.date().isoformat()}T{clock}{second or ':00'}{fraction or ''}{offset}"
 
 
 def order_of_time(text: str) -> str:
@@ -147,6 +175,11 @@ def _renamed_telemetry(version: str) -> tuple[str, ...]:
     """Return how the types of telemetry begin in a version that has cut `data-` off them (R34, R50); () in others."""
     known = next((one for one in Version if one.value == version), None)
     return () if known is None or known.features.namespaces else (Tier.SYSTEM.value.removeprefix("data-"),)
+
+
+def is_left_out(event_type: str, version: Version) -> bool:
+    """Whether events of a type are telemetry or metadata, which the hash leaves out (R37, R50)."""
+    return event_type.startswith((*_LEFT_OUT, *_renamed_telemetry(version.value)))
 
 
 def _is_metadata(message: Any, left_out: tuple[str, ...]) -> bool:

@@ -20,7 +20,7 @@ from tpharness.protocol.rules.calls import find_bad_pairs
 from tpharness.protocol.rules.events import find_bad_event_data, find_bad_event_names, find_odd_event_names
 from tpharness.protocol.rules.index import Index, Rule, build_index
 from tpharness.protocol.rules.parts import find_bad_metadata_keys, find_bad_parts, find_odd_parts
-from tpharness.protocol.rules.times import find_bad_times, find_times_without_offset
+from tpharness.protocol.rules.times import find_bad_times, find_times_of_other_forms, find_times_without_offset
 from tpharness.protocol.rules.turns import find_bad_turns
 from tpharness.protocol.rules.unwritten import find_unwritten_fields
 from tpharness.protocol.rules.usage import find_bad_usage
@@ -67,6 +67,7 @@ RULES: tuple[Rule, ...] = (
     Rule(find=find_bad_links, needs=lambda features: features.links),
     Rule(find=find_bad_times),
     Rule(find=find_times_without_offset),
+    Rule(find=find_times_of_other_forms),
     Rule(find=find_bad_pairs),
     Rule(find=find_bad_turns),
     Rule(find=find_bad_parts),

@@ -14,9 +14,11 @@ from tpharness.protocol.canonical import canonical_time, order_of_time
 from tpharness.protocol.jcs import escape
 from tpharness.protocol.rules.index import Index, message_pointer
 
-__all__ = ["find_bad_times", "find_times_without_offset"]
+__all__ = ["find_bad_times", "find_times_of_other_forms", "find_times_without_offset"]
 
 _NAIVE = re.compile(r"[Tt ]\d\d:\d\d:\d\d(?:[.,]\d+)?$", re.ASCII)
+_USUAL = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+"""The form of RFC 3339; one without an offset has a finding of its own."""
 _OFFSET = re.compile(rf"(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?|{_NAIVE.pattern})$", re.ASCII)
 
 
@@ -30,7 +32,7 @@ def find_bad_times(index: Index) -> Iterator[Finding]:
     if exists and also_exists and latest < first:
         yield p.UPDATED_EARLY.at(Place(pointer="/updated_at"), got=updated, expected=f"{created} or later")
     after_end = p.LATE_EVENT if index.version.features.late_events else p.EVENT_AFTER_END
-    end = ""
+    end = began = agent = ""
     for t, turn in enumerate(index.thread["turns"]):
         user = turn["turn_type"] == "user"
         start_field = "submitted_at" if user else "started_at"
@@ -38,19 +40,21 @@ def find_bad_times(index: Index) -> Iterator[Finding]:
         begun, exists = _read(start)
         if not exists:
             yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{start_field}"), got=start)
-        if end and begun < end:
+        inside = not user and agent not in ("", turn["agent_id"]) and began <= begun and _read(_stop(turn)[1])[0] <= end
+        if end and begun < end and not inside:
             yield p.OVERLAP.at(Place(pointer=f"{pointer}/{start_field}"), got=start, expected=f"{end}Z or later")
-        end = begun
         if user:
+            end, agent = begun, ""
             continue
         stop_field, stop = _stop(turn)
         limit, exists = _read(stop)
         if not exists:
             yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{stop_field}"), got=stop)
-        if limit < end:
+        if limit < begun:
             yield p.OUTSIDE_TURN.at(Place(pointer=pointer), "the turn ends before it starts", got=stop, expected=start)
         yield from _message_times(turn, pointer, begun, limit, after_end)
-        end = limit
+        if not inside:  # R29: a run that a tool of the turn before has called
+            end, began, agent = limit, begun, turn["agent_id"]
 
 
 def _message_times(turn: Mapping[str, Any], pointer: str, begun: str, limit: str, after_end: Kind) -> Iterator[Finding]:
@@ -74,16 +78,26 @@ def _message_times(turn: Mapping[str, Any], pointer: str, begun: str, limit: str
 
 def find_times_without_offset(index: Index) -> Iterator[Finding]:
     """R47: find times that do not say how far they are from UTC; one finding, since one writer wrote them all."""
-    naive = [(pointer, at) for pointer, at in _times_of_turns(index) if at[-1] not in "Zz" and _NAIVE.search(at)]
-    naive += [
-        (f"{message_pointer(t, m)}/timestamp", at)
-        for t, m, message in index.messages
-        if (at := message["timestamp"])[-1] not in "Zz" and _NAIVE.search(at)
-    ]
+    naive = [(pointer, at) for pointer, at in _times(index) if at[-1] not in "Zz" and _NAIVE.search(at)]
     if naive:
         pointer, first = naive[0]
         words = "" if len(naive) == 1 else f"{len(naive)} timestamps have no offset from UTC; this is the first"
         yield p.NO_OFFSET.at(Place(pointer=pointer), words, got=first, expected=f"{first}Z, or with another offset")
+
+
+def find_times_of_other_forms(index: Index) -> Iterator[Finding]:
+    """R47: find times in a form that few readers of ISO 8601 know; one finding for all of them."""
+    odd = [(pointer, at) for pointer, at in _times(index) if _USUAL.fullmatch(at) is None and _read(at)[1]]
+    if odd:
+        pointer, first = odd[0]
+        words = "" if len(odd) == 1 else f"{len(odd)} timestamps are in other forms of ISO 8601; this is the first"
+        yield p.TIME_FORM.at(Place(pointer=pointer), words, got=first, expected=canonical_time(first))
+
+
+def _times(index: Index) -> Iterator[tuple[str, str]]:
+    yield from _times_of_turns(index)
+    for t, m, message in index.messages:
+        yield f"{message_pointer(t, m)}/timestamp", message["timestamp"]
 
 
 def _times_of_turns(index: Index) -> Iterator[tuple[str, str]]:
