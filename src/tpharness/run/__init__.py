@@ -8,6 +8,7 @@ from tpharness.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from tpharness.run.answers import make_answer, results_of
+    from tpharness.run.case_ids import cases_of
     from tpharness.run.cluster import check_address, run_on_cluster
     from tpharness.run.dispatch import play_one
     from tpharness.run.engine import run_suite
@@ -29,6 +30,7 @@ __all__ = [
     "RunStarted",
     "ScenarioFinished",
     "Workers",
+    "cases_of",
     "check_address",
     "find_obstacle",
     "for_each_fault",
@@ -48,6 +50,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tpharness.run.answers": ("make_answer", "results_of"),
+        "tpharness.run.case_ids": ("cases_of",),
         "tpharness.run.cluster": ("check_address", "run_on_cluster"),
         "tpharness.run.fault_cases": (
             "find_obstacle",

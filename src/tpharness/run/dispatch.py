@@ -17,7 +17,6 @@ from tpharness import run as runner
 from tpharness.errors import ItemEndsWorkersError, ScenarioError, TargetError, TpharnessError
 from tpharness.profiles import load_profiles
 from tpharness.run import tracing
-from tpharness.run.case_ids import cases_of
 from tpharness.run.options import RunOptions
 from tpharness.run.play import Players
 from tpharness.run.select import SelectedScenario
@@ -129,7 +128,7 @@ def check_places(selected: Sequence[SelectedScenario], ids: Iterable[str], playe
     for base, names in placed.items():
         scenario = load_selected(scenarios[base])
         if isinstance(scenario, Scenario):
-            cases_of(scenario, names, scenario.versions, players)
+            runner.cases_of(scenario, names, scenario.versions, players)
 
 
 async def play_file(one: SelectedScenario, session: Session) -> list[Result]:

@@ -7,7 +7,7 @@
 const PLAYED = ["model_request", "part_start", "part_delta", "part_end", "model_response_end", "agent_run_result"];
 
 /** The case has what this server does not do yet. */
-class CannotPlayError extends Error {}
+class UnplayableError extends Error {}
 
 function answer(request) {
   switch (request.op) {
@@ -18,7 +18,7 @@ function answer(request) {
     case "stop":
       return { stopped: true };
   }
-  throw new CannotPlayError(`no ${request.op} yet`);
+  throw new UnplayableError(`no ${request.op} yet`);
 }
 
 /** Play the turns of a case and return the thread that is left of them. */
@@ -42,7 +42,7 @@ function play({ agent_id, started_at, events, interruption }) {
   for (const event of events) {
     const kind = event.event_kind;
     if (!PLAYED.includes(kind) || (event.part?.part_kind ?? "text") !== "text") {
-      throw new CannotPlayError(`texts only so far: no ${kind} of this kind`);
+      throw new UnplayableError(`texts only so far: no ${kind} of this kind`);
     }
     if (kind === "model_request") {
       asked = {};
@@ -76,7 +76,7 @@ reading: for await (const piece of process.stdin) {
     try {
       told = answer(request);
     } catch (error) {
-      if (!(error instanceof CannotPlayError)) throw error;
+      if (!(error instanceof UnplayableError)) throw error;
       told = { error: { message: error.message, cannot_play: true } };
     }
     process.stdout.write(`${JSON.stringify({ id: request.id, ...told })}\n`);

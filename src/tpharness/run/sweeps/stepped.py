@@ -15,20 +15,23 @@ pair in which the server is further.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from tpharness.checks import Delivery, Evidence
 from tpharness.checks.prefix import PREFIX
 from tpharness.findings import Finding, Level
 from tpharness.journal import Interrupted, needs_partial
-from tpharness.run import tracing
+from tpharness.run import sweeps, tracing
 from tpharness.run.judge import judge
 from tpharness.run.plan import Case, cut_time, make_script, place_name
 from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, only_the_cut_moved, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
-from tpharness.run.sweeps.places import CutPlace
 from tpharness.scenario.records import AgentRun, ClientCut, Compare, CutAt, CutPlan, CutSide, CutUnit, WireEnd
 from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
 from tpharness.verdict.result import CheckState, NotJudged, Outcome, Result, merge_not_judged
+
+if TYPE_CHECKING:
+    from tpharness.run.sweeps.places import CutPlace
 
 __all__ = ["Sweep", "sweep"]
 
@@ -199,7 +202,7 @@ class _Pass:
         return {v: threads for v, threads in now.items() if not is_unchanged(self._before.get(v, ()), threads)}
 
     def _place(self, server: int, client: ClientCut | None) -> CutPlace:
-        return CutPlace(turn=self._index, reason=self._reason, wire=WireEnd.CUT, server=server, client=client)
+        return sweeps.CutPlace(turn=self._index, reason=self._reason, wire=WireEnd.CUT, server=server, client=client)
 
     def _name(self, number: int) -> str:
         return place_name(self._case.scenario, self._index, self._reason, number)
