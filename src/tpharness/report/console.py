@@ -200,9 +200,9 @@ class ConsoleReport:
             self._out.print(f"[{style}]{escape(piece)}[/]" if style else escape(piece))
 
     def _print_details(self, report: Report) -> None:
-        """Print what is not about a failure; what was not judged only with -v if something failed."""
+        """Print what is not about a failure; why cases were not judged, unless something failed and -v does not ask."""
         expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
-        listed = report.passed or self._verbosity > 0
+        listed = not _has_failures(report) or self._verbosity > 0
         if expected and not self._one_of_several:
             self._out.print(f"\nknown differences ({len(expected)}), each with its reason in the baseline:")
             for name, reason in _group_by_reason(expected):
