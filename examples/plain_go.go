@@ -48,7 +48,7 @@ type (
 )
 
 var capabilities = object{
-	"contract": "1.1",
+	"contract": "1.2",
 	"name":     "plain-go",
 	"version":  "1.0",
 	"roles":    []string{"server"},

@@ -21,7 +21,7 @@ import http from "node:http";
 
 const MOST = 64 << 20; // bytes of a request, and characters of a line of a stream
 const CAPABILITIES = {
-  contract: "1.1",
+  contract: "1.2",
   name: "plain-node",
   version: "1.0",
   roles: ["server", "client"],

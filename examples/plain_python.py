@@ -38,7 +38,7 @@ from typing import Any
 Json = dict[str, Any]
 
 CAPABILITIES: Json = {
-    "contract": "1.1",
+    "contract": "1.2",
     "name": "plain-python",
     "version": "1.0",
     "roles": ["server", "client"],

@@ -83,7 +83,7 @@ def test_its_server_is_judged(language: str, tmp_path: Path, call: Call, monkeyp
     target.write_text(text, "utf-8")
     make_ready(tmp_path, language, monkeypatch)
     assert call("run").code == 1
-    cannot = call("run", "--scenarios", "built-in", "basics/tool-call-and-answer")
+    cannot = call("run", "--scenarios", "built-in", "basics/tool-call-and-answer", "-v")
     assert (cannot.code, "texts only so far" in cannot.out) == (1, True)
 
 

@@ -157,7 +157,7 @@ def test_what_is_found_at_should_is_counted_by_kind_and_named_with_v(capsys: pyt
     told = events(ADVISED, replace(ADVISED, id="theme/other", cases=1))
     for verbosity in (0, 1):
         shown = advised_by("mine", told, capsys, verbosity)
-        assert "SHOULD done-missing in 3 cases: the stream ended after finish without [DONE]" in shown
+        assert "SHOULD done-missing in 3 cases: the stream ended after finish or abort without [DONE]" in shown
         assert ("passed, but SHOULD done-missing: theme/advised (2 cases)\n" in shown) is bool(verbosity)
 
 

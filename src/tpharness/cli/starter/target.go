@@ -89,7 +89,7 @@ func answer(op string, c testCase) (object, error) {
 	switch op {
 	case "start":
 		roles, versions := []string{"server"}, []string{"0.0.4"}
-		return object{"capabilities": object{"contract": "1.1", "name": "mine", "roles": roles, "versions": versions}}, nil
+		return object{"capabilities": object{"contract": "1.2", "name": "mine", "roles": roles, "versions": versions}}, nil
 	case "serve":
 		thread, err := serve(c)
 		return object{"served": object{"threads": object{"0.0.4": thread}}}, err

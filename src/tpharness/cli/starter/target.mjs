@@ -12,7 +12,7 @@ class UnplayableError extends Error {}
 function answer(request) {
   switch (request.op) {
     case "start":
-      return { capabilities: { contract: "1.1", name: "mine", roles: ["server"], versions: ["0.0.4"] } };
+      return { capabilities: { contract: "1.2", name: "mine", roles: ["server"], versions: ["0.0.4"] } };
     case "serve":
       return { served: { threads: { "0.0.4": serve(request.case) } } };
     case "stop":

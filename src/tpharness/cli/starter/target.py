@@ -24,7 +24,7 @@ def answer(request: Json) -> Json:
     match request["op"]:
         case "start":
             roles, versions = ["server"], ["0.0.4"]
-            return {"capabilities": {"contract": "1.1", "name": "mine", "roles": roles, "versions": versions}}
+            return {"capabilities": {"contract": "1.2", "name": "mine", "roles": roles, "versions": versions}}
         case "serve":
             return {"served": {"threads": {"0.0.4": serve(request["case"])}}}
         case "stop":
