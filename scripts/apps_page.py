@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 
 from tpharness.apps.cases.basic import basic_cases
-from tpharness.apps.cases.case import Tool
+from tpharness.apps.cases.case import CaseTool
 from tpharness.apps.config import load_config
 from tpharness.apps.engine import AppOptions, run_app
 from tpharness.errors import TpharnessError
@@ -99,7 +99,7 @@ _PACKAGES = {
 
 def basic_ids() -> list[str]:
     """Return the ids of the nine basic cases, in their order."""
-    return [case.id for case in basic_cases(Tool(name="tool"), "call_0")]
+    return [case.id for case in basic_cases(CaseTool(name="tool"), "call_0")]
 
 
 def tables() -> dict[str, dict[str, Any]]:

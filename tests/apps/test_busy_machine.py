@@ -13,7 +13,7 @@ from tests.apps.chat_app import ChatApp, Defect, Json, Stored
 from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, codes_of, playing
 from tests.distribution import Sample
 
-from tpharness.apps.cases import Tool
+from tpharness.apps.cases import CaseTool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.verdict import Outcome
 
@@ -76,7 +76,7 @@ def test_an_application_that_bears_everything_is_accused_of_nothing(
     loop: type[IdleLoop], effects: str | None, sample: Sample[str]
 ) -> None:
     """In no case, and no case is left out that a quiet machine plays."""
-    every = [case.id for case in all_cases(Tool(name="book_hotel"), ledger=effects is not None)]
+    every = [case.id for case in all_cases(CaseTool(name="book_hotel"), ledger=effects is not None)]
     chosen = sample(every)
     config: dict[str, Any] = {"on_disconnect": "stop", "stop": STOP, "thread": THREAD, "effects": effects}
     with asyncio.Runner(loop_factory=loop) as runner:

@@ -10,7 +10,7 @@ import pytest
 from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import play
 
-from tpharness.apps.cases.case import AppCase, CutBy, Need, Tool
+from tpharness.apps.cases.case import AppCase, CaseTool, CutBy, Need
 from tpharness.apps.cases.catalogue import BASIC, CaseSource, all_cases
 from tpharness.apps.cases.from_scenarios import scenario_case
 from tpharness.model_apis.plan import Break, Finish
@@ -18,7 +18,7 @@ from tpharness.resources import scenarios_dir
 from tpharness.scenario import load_text
 from tpharness.verdict import Outcome
 
-TOOL = Tool(name="book_hotel", args={"city": "Paris", "nights": 2})
+TOOL = CaseTool(name="book_hotel", args={"city": "Paris", "nights": 2})
 TOP = scenarios_dir()
 
 

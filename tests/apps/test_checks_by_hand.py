@@ -30,9 +30,9 @@ from tests.apps.playing import play
 from tpharness.apps.cases.case import Cut, CutBy
 from tpharness.apps.checks.effects import runs_of_calls
 from tpharness.apps.client import End, Fetched
-from tpharness.apps.effects import RunState, ToolRunSeen, reference_of
+from tpharness.apps.effects import LedgerRunState, ToolRunSeen, reference_of
 from tpharness.apps.evidence import AppEvidence, CutSeen, ReplySeen
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.findings import Level
 from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
 from tpharness.model_apis.plan import Call, Plan, Text
@@ -87,7 +87,7 @@ def test_the_words_of_an_answer_stay_with_its_calls_once_these_are_complete() ->
 
 def run(number: int, call: Mapping[str, Any], call_id: str = "") -> ToolRunSeen:
     """A run of the ledger that had its effect."""
-    state = RunState.COMPLETED
+    state = LedgerRunState.COMPLETED
     return ToolRunSeen(number=number, tool="book", arguments=call, call_id=call_id, effect_at=1.5, state=state)
 
 
@@ -176,7 +176,7 @@ def test_a_tool_that_ran_before_its_answer_was_whole_is_not_to_be_forgotten() ->
     for pieces, runs, codes in ((4, 1, ["effect-forgotten"]), (4, 0, []), (3, 1, ["half-call-ran"])):
         seen = evidence(HISTORY[0], HistoryMessage(role="assistant", text="Let me see."), ASKS, runs=runs)
         first, second = seen.turns
-        cut = replace(first.asked[0], pieces=pieces, outcome=Outcome.DISCONNECTED)
+        cut = replace(first.asked[0], pieces=pieces, outcome=ExchangeOutcome.DISCONNECTED)
         turns = (replace(first, asked=(cut,), screen=SCREEN[:1]), second)
         assert found("effects", replace(seen, turns=turns, runs_before=0)) == codes
 
@@ -250,15 +250,17 @@ def test_an_answer_stands_behind_what_the_model_knew_when_it_gave_it(
 @pytest.mark.parametrize(
     ("outcome", "pieces", "shown", "codes"),
     [
-        (Outcome.COMPLETED, 2, "So far so good.", []),
-        (Outcome.DISCONNECTED, 2, "So far so good.", []),
-        (Outcome.DISCONNECTED, 1, "So far ", ["answer-unseen"]),
-        (Outcome.COMPLETED, 2, "", ["answer-unseen"]),
-        (Outcome.REFUSED, 0, "", []),
-        (Outcome.BROKEN, 1, "So far ", []),
+        (ExchangeOutcome.COMPLETED, 2, "So far so good.", []),
+        (ExchangeOutcome.DISCONNECTED, 2, "So far so good.", []),
+        (ExchangeOutcome.DISCONNECTED, 1, "So far ", ["answer-unseen"]),
+        (ExchangeOutcome.COMPLETED, 2, "", ["answer-unseen"]),
+        (ExchangeOutcome.REFUSED, 0, "", []),
+        (ExchangeOutcome.BROKEN, 1, "So far ", []),
     ],
 )
-def test_the_answer_after_an_interruption_is_shown(outcome: Outcome, pieces: int, shown: str, codes: list[str]) -> None:
+def test_the_answer_after_an_interruption_is_shown(
+    outcome: ExchangeOutcome, pieces: int, shown: str, codes: list[str]
+) -> None:
     """A refused request is another check's, and so is a model that fails."""
     seen = replace(evidence(*WHOLE), shows_answers=True)
     first, second = seen.turns

@@ -16,7 +16,7 @@ from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, codes_of, count_lines, play, playing, together
 from tests.distribution import Sample
 
-from tpharness.apps.cases import Tool
+from tpharness.apps.cases import CaseTool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.verdict import Outcome, Result
@@ -39,7 +39,7 @@ CHECK_OF = {kind.code: check.name for check in APP_CHECKS for kind in check.kind
 
 def telling_and(sample: Sample[str], *, ledger: bool = False) -> tuple[str, ...]:
     """Return the telling cases and a sample of the others."""
-    every = [case.id for case in all_cases(Tool(name="book_hotel"), ledger=ledger)]
+    every = [case.id for case in all_cases(CaseTool(name="book_hotel"), ledger=ledger)]
     assert set(TELLING) <= set(every)
     return (*TELLING, *sample([one for one in every if one not in TELLING]))
 

@@ -17,7 +17,7 @@ from tests.apps.chat_model import ModelError
 from tests.apps.chat_told import cleared, last_before, last_whole, merged, without_calls
 from tests.apps.playing import THREAD, codes_of, count_lines, play
 
-from tpharness.apps.cases.case import AppCase, Cut, CutBy, Tool, Turn
+from tpharness.apps.cases.case import AppCase, CaseTool, Cut, CutBy, Turn
 from tpharness.apps.cases.long_chats import long_cases
 from tpharness.apps.evidence import CutSeen, ReplySeen
 from tpharness.model_apis.messages import HistoryMessage
@@ -455,7 +455,7 @@ def test_a_long_chat_finds_every_window_that_begins_inside_a_cycle(
     window: int, how: Callable[[list[Json], int], list[Json]]
 ) -> None:
     """Played on paper: of each turn the requests that an application makes in it."""
-    (case, *_) = long_cases(Tool(name="book_hotel", args={"city": "Paris"}), "call")
+    (case, *_) = long_cases(CaseTool(name="book_hotel", args={"city": "Paris"}), "call")
     messages: list[Json] = []
     begins = set()
     for turn in case.turns:

@@ -28,7 +28,7 @@ from tpharness.apps.cases.case import Cut, CutBy
 from tpharness.apps.checks.truth import told_twice, unsaid
 from tpharness.apps.client import End, Fetched
 from tpharness.apps.evidence import CutSeen, ReplySeen, has_seen
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
 from tpharness.model_apis.plan import Plan, Thinking
 
@@ -95,7 +95,7 @@ def test_a_cut_text_of_arguments_is_no_invention_and_a_repaired_one_is() -> None
     """The raw beginning is what the model said; whether its API takes it is another check's."""
     seen = evidence(*WHOLE)
     first, second = seen.turns
-    cut = replace(first.asked[0], pieces=3, outcome=Outcome.DISCONNECTED)
+    cut = replace(first.asked[0], pieces=3, outcome=ExchangeOutcome.DISCONNECTED)
     raw = HistoryCall(call_id="c1", name="book", args='{"city":"Pa', raw='{"city":"Pa')
     repaired = HistoryCall(call_id="c1", name="book", args={"city": "Pa"}, raw='{"city":"Pa"}')
     for call, codes in ((raw, []), (repaired, ["arguments-invented"]), (TOLD_CALL, ["arguments-invented"])):
@@ -318,7 +318,7 @@ def test_a_failure_of_the_model_is_told_to_the_client(reply: ReplySeen, codes: l
     """By an error chunk, a finish reason or a status; never by an ordinary end."""
     seen = evidence(*WHOLE)
     first, second = seen.turns
-    broken = replace(first.asked[1], outcome=Outcome.BROKEN)
+    broken = replace(first.asked[1], outcome=ExchangeOutcome.BROKEN)
     seen = replace(seen, turns=(replace(first, asked=(first.asked[0], broken), reply=reply), second))
     assert found("stream-valid", seen) == codes
 

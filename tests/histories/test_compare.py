@@ -15,7 +15,7 @@ from tests.distribution import Sample
 from tests.histories.message_parts.build import inline, journal_of, scenario
 
 from tpharness.errors import UsageError
-from tpharness.histories.compare import DEFAULT_IDS, Cell, Comparison, compare
+from tpharness.histories.compare import DEFAULT_IDS, Cell, HistoryComparison, compare
 from tpharness.histories.losses import LOSS_KINDS
 from tpharness.histories.phases import Phase
 from tpharness.histories.play import next_input, play_history
@@ -52,13 +52,13 @@ LATER_TURNS = ("interruptions/one-of-two-tools-then-two-turns", "interruptions/t
 """What gives the other words: two turns follow the cut. All other scenarios add places, and no words."""
 
 
-def compared(*ids: str) -> Comparison:
+def compared(*ids: str) -> HistoryComparison:
     """Compare scenarios."""
     return compare([scenario(name) for name in ids], list(HISTORIES.values()))
 
 
 @cache
-def suite() -> Comparison:
+def suite() -> HistoryComparison:
     """Compare what stands for the scenarios that are compared when nothing is named."""
     return compared(*TELLING)
 

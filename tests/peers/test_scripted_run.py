@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tpharness.peers.pydantic_ai.framework import PydanticAi
+from tpharness.peers.pydantic_ai.framework import PydanticAiFramework
 from tpharness.peers.scripted_run import ScriptedRun
 from tpharness.targets.remote import CannotPlayError
 
@@ -152,4 +152,4 @@ def test_pydantic_ai_refuses_parts_that_its_models_do_not_give(part: Event, word
     scripted = ScriptedRun.read([*events, END, RESULT], part_kinds=kinds)
     request: Any = SimpleNamespace(script=SimpleNamespace(abort=False), user=())
     with pytest.raises(CannotPlayError, match=words):
-        PydanticAi.refuse(cast("Any", None), scripted, request)
+        PydanticAiFramework.refuse(cast("Any", None), scripted, request)

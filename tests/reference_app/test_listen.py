@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from benchmarks.virtual_time import run_virtually, virtual_loop
 
-from tpharness.reference_app.listen import Listener
+from tpharness.reference_app.listen import StreamListener
 
 SILENCE = 0.2
 
@@ -56,7 +56,7 @@ def listen(*fed: tuple[float, bytes, float]) -> tuple[str | None, list[bytes], f
         stream, data = Stream(), list[bytes]()
         for seconds, piece, stands_still in fed:
             stream.feed_after(seconds, piece, stands_still=stands_still)
-        listener = Listener(
+        listener = StreamListener(
             session=stream,  # type: ignore[arg-type]  # as much of one as is used
             url="http://127.0.0.1/",
             silence=SILENCE,

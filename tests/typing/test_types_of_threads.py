@@ -39,7 +39,7 @@ def _plain(schema: dict[str, Any]) -> tuple[set[str], set[str]]:
 PLAIN = {
     types.Thread: SCHEMA,
     types.Agent: DEFINITIONS["agent_config"],
-    types.Usage: DEFINITIONS["usage"],
+    types.UsageJson: DEFINITIONS["usage"],
     types.ContentReference: DEFINITIONS["content_ref"],
     types.Interruption: DEFINITIONS["interruption"],
 }
@@ -54,7 +54,7 @@ def test_a_type_has_the_fields_of_the_schema(record: Any) -> None:
 
 def test_turns_have_the_fields_of_the_schema() -> None:
     """And `turn_type`; an interruption exists only in an interrupted turn, so it is optional."""
-    for record, name in ((types.UserTurn, "user_turn"), (types.AgentTurn, "agent_turn")):
+    for record, name in ((types.UserTurnJson, "user_turn"), (types.AgentTurnJson, "agent_turn")):
         required, fields = _plain(DEFINITIONS[name])
         extra = {"interruption"} if name == "agent_turn" else set()
         assert set(get_type_hints(record)) == fields | extra | {"turn_type"}

@@ -18,13 +18,13 @@ from typing import Any
 import aiohttp
 
 from tpharness.apps.cases.arguments import arguments_for, other_arguments
-from tpharness.apps.cases.case import AppCase, Need, Tool
+from tpharness.apps.cases.case import AppCase, CaseTool, Need
 from tpharness.apps.cases.catalogue import BASIC, CaseSource, all_cases
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.client import Profile, RealClients, find_profile
 from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import CONTACT, Contact, first_contact
-from tpharness.apps.effects import Ledger, MountedLedger
+from tpharness.apps.effects import EffectLedger, MountedLedger
 from tpharness.apps.judge import judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
@@ -129,7 +129,7 @@ class _Stage:
     provider: Provider
     player: Player
     process: AppProcess | None
-    ledger: Ledger | None = None
+    ledger: EffectLedger | None = None
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @classmethod
@@ -227,7 +227,7 @@ async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunE
     yield replace(run.finish(clause_count=_CLAUSES), seconds=contact.seconds)
 
 
-async def _misread(stage: _Stage, tool: Tool | None) -> Result | None:
+async def _misread(stage: _Stage, tool: CaseTool | None) -> Result | None:
     """Play a run that nobody cuts under a profile of the user; where it is found wrong return that nothing is said."""
     begun = time.monotonic()
     token = new_mark()
@@ -278,7 +278,7 @@ def client_name(config: AppConfig) -> str:
     return config.history if config.client is None else f"{config.history}, {config.client}"
 
 
-def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
+def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> CaseTool | None:
     """Return the first allowed tool that the application offers, with its arguments; None where none is allowed.
 
     UsageError where an allowed tool is not offered.
@@ -292,9 +292,9 @@ def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
     name = config.allow[0]
     if name in config.args:
         first, *other = config.args[name]
-        return Tool(name=name, args=first, other_args=next(iter(other), None))
+        return CaseTool(name=name, args=first, other_args=next(iter(other), None))
     args = arguments_for(name, offered[name])
-    return Tool(name=name, args=args, other_args=other_arguments(args, offered[name]))
+    return CaseTool(name=name, args=args, other_args=other_arguments(args, offered[name]))
 
 
 def _require_known_cases(options: AppOptions) -> None:
@@ -303,10 +303,10 @@ def _require_known_cases(options: AppOptions) -> None:
     How many pieces a sweep has is not known before the tool is.
     """
     ids = [one.partition("@")[0] for one in options.ids] if options.sweep else options.ids
-    _select_cases(options, ids, Tool(name="", args={}) if options.config.allow else None)
+    _select_cases(options, ids, CaseTool(name="", args={}) if options.config.allow else None)
 
 
-def _select_cases(options: AppOptions, ids: Sequence[str], tool: Tool | None) -> list[CaseSource]:
+def _select_cases(options: AppOptions, ids: Sequence[str], tool: CaseTool | None) -> list[CaseSource]:
     """Return the cases that `ids` ask for. UsageError where one of them asks for none."""
     ledger = options.config.effects == LEDGER
     users = bool(options.config.other_headers)
@@ -319,7 +319,7 @@ def _select_cases(options: AppOptions, ids: Sequence[str], tool: Tool | None) ->
     return [source for source in known if _wanted(source, ids)]
 
 
-def _name_others(played: Sequence[CaseSource], config: AppConfig, tool: Tool | None) -> list[str]:
+def _name_others(played: Sequence[CaseSource], config: AppConfig, tool: CaseTool | None) -> list[str]:
     """Return what only a run that sweeps, or that has the ledger, calls its results."""
     known = {source.id for source in played}
     ids = [one.id for one in all_cases(tool, ledger=True, other_user=True, sweep=True) if one.id not in known]

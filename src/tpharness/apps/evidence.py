@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.apps.cases.case import TOGETHER, AppCase, Cut
 from tpharness.apps.client import End, Fetched, Reply, is_tool_part, text_of
 from tpharness.apps.effects import ToolRunSeen
-from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.findings import Finding
 from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
 from tpharness.model_apis.plan import Call, Finish, Plan
@@ -50,7 +50,7 @@ class Asked:
     tools: Mapping[str, Any] = field(default_factory=dict)
     refusals: tuple[Finding, ...] = ()
     status: int = 200
-    outcome: Outcome = Outcome.COMPLETED
+    outcome: ExchangeOutcome = ExchangeOutcome.COMPLETED
     plan: Plan | None = None
     pieces: int = 0
     started_at: float = 0.0
@@ -98,7 +98,7 @@ class Asked:
     def is_whole(self) -> bool:
         """Whether the model came to the end of its answer: it was not cut, by a limit or a filter neither."""
         cut = self.plan is not None and self.plan.finish in (Finish.LENGTH, Finish.CONTENT_FILTER, Finish.ERROR)
-        return self.outcome is Outcome.COMPLETED and not cut
+        return self.outcome is ExchangeOutcome.COMPLETED and not cut
 
     @property
     def complete_calls(self) -> tuple[Call, ...]:

@@ -8,7 +8,7 @@ never be found.
 from __future__ import annotations
 
 from tpharness.apps.cases.basic import basic_cases
-from tpharness.apps.cases.case import Tool
+from tpharness.apps.cases.case import CaseTool
 from tpharness.apps.checks.effects import returned_calls
 from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, reference_of
 from tpharness.apps.evidence import AppEvidence
@@ -19,7 +19,7 @@ from tpharness.errors import UsageError
 __all__ = ["measure_tool"]
 
 
-async def measure_tool(player: Player, tool: Tool, effects_command: str | None) -> None:
+async def measure_tool(player: Player, tool: CaseTool, effects_command: str | None) -> None:
     """Play an uncut run, to know how long the tool takes when nobody waits for it.
 
     UsageError where the run called the tool, and the ledger has not seen it; or where the tool has returned, and the
@@ -45,7 +45,7 @@ async def measure_tool(player: Player, tool: Tool, effects_command: str | None) 
         await _require_counted(player, tool, effects_command, evidence)
 
 
-async def _require_counted(player: Player, tool: Tool, command: str, evidence: AppEvidence) -> None:
+async def _require_counted(player: Player, tool: CaseTool, command: str, evidence: AppEvidence) -> None:
     before, after = evidence.runs_before, await player.count_effects()
     if before == after:
         _, known = next(returned_calls(evidence.turns[0]))

@@ -22,7 +22,7 @@ from tpharness.apps.client import ChatClient, Client, End, Fetched, Limits, Prof
 from tpharness.apps.client.profile import make_translator
 from tpharness.apps.client.use_chat import waits_for_approval
 from tpharness.apps.config import AppConfig
-from tpharness.apps.effects import CaseTools, Ledger, count_effects
+from tpharness.apps.effects import CaseTools, EffectLedger, count_effects
 from tpharness.apps.evidence import (
     AppEvidence,
     Asked,
@@ -34,7 +34,7 @@ from tpharness.apps.evidence import (
     with_late_requests,
 )
 from tpharness.apps.marks import new_mark
-from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.apps.provider.server import Provider
 from tpharness.apps.stage import Stage
 from tpharness.model_apis.plan import Break
@@ -72,7 +72,7 @@ class Player:
         provider: Provider,
         session: aiohttp.ClientSession,
         profile: Profile,
-        ledger: Ledger | None = None,
+        ledger: EffectLedger | None = None,
         *,
         real: RealClients | None = None,
     ) -> None:
@@ -282,7 +282,7 @@ class Player:
         if cut.by not in _LEAVES:
             return seen, reply
         await self._until(lambda: reached.is_over, self._config.stop_within)
-        left = reached.outcome is Outcome.DISCONNECTED and reached.ended_at is not None
+        left = reached.outcome is ExchangeOutcome.DISCONNECTED and reached.ended_at is not None
         reached.release()
         tools = await self._let_tools_go_on(stage) if cut.in_tool and stage.tools is not None else ""
         if stage.second is not None:
@@ -305,12 +305,14 @@ class Player:
                 # Some send a call together with its result, or not at all: then it counts that nothing else comes.
                 silent = loop.time() - max(reply.latest_at, exchange.ended_at or loop.time()) >= _SILENT * quiet
                 shown = reply.has("tool-input-available") or self._later(stage, exchange) or silent
-                return exchange if exchange.outcome is Outcome.COMPLETED and shown else None
-            return exchange if exchange.outcome is Outcome.HELD or exchange.is_over else None
+                return exchange if exchange.outcome is ExchangeOutcome.COMPLETED and shown else None
+            return exchange if exchange.outcome is ExchangeOutcome.HELD or exchange.is_over else None
 
         await self._until(lambda: found() is not None or reply.end is not End.OPEN, self._config.answer)
         exchange = found()
-        held = exchange is not None and (cut.in_tool or plan.breaks is not None or exchange.outcome is Outcome.HELD)
+        held = exchange is not None and (
+            cut.in_tool or plan.breaks is not None or exchange.outcome is ExchangeOutcome.HELD
+        )
         return exchange if held else None
 
     async def _act(self, stage: Stage, cut: Cut, reply: Reply, exchange: Exchange, later: str) -> Fetched | None:
@@ -437,7 +439,7 @@ class Player:
             seconds = self.tool_seconds if self.tool_seconds is not None else self._config.stop_within
             return 4 * _SETTLE + (calls + 1) * seconds
         read = bool(stage.client.replies) and stage.client.replies[-1].end is End.ENDED
-        left = bool(last) and last[-1].outcome is Outcome.DISCONNECTED
+        left = bool(last) and last[-1].outcome is ExchangeOutcome.DISCONNECTED
         return _SETTLE_READ if read or left else _SETTLE
 
     async def _until(self, wanted: Callable[[], bool], limit: float) -> bool:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import Document, Done, document_json
+from tpharness.cli.batch.work import BatchDocument, DocumentDone, document_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.finding_log import keep_first
@@ -16,7 +16,7 @@ from tpharness.findings import Finding, Level, shorten
 from tpharness.model_apis.check import check_payload
 from tpharness.model_apis.registry import API_NAMES, APIS, find_api
 from tpharness.model_apis.request import ModelRequest, read_request
-from tpharness.model_apis.rule import Rule
+from tpharness.model_apis.rule import ApiRule
 from tpharness.model_apis.rules import RULES
 from tpharness.model_apis.sdk_types import check_sdk_types
 from tpharness.printable import counted
@@ -39,7 +39,7 @@ class AcceptBy:
     level: Level
     server: str | None = None
 
-    def __call__(self, document: Document) -> Done:
+    def __call__(self, document: BatchDocument) -> DocumentDone:
         value, notes = document_json(document)
         request = read_request(value, provider=self.api, model=self.model, server=self.server)
         found = check_payload(request.provider, request.payload, options=request.options)
@@ -57,7 +57,7 @@ class AcceptBy:
                 f"{document.name}: {verdict}: {_name(finding)} at {_where(finding)}: {finding.message}"
                 for finding in shown
             )
-        return Done(
+        return DocumentDone(
             outcome=verdict, code=1 if refused else 0, lines=lines, notes=tuple(notes), facts=report, report=report
         )
 
@@ -149,7 +149,7 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
         yield from (f"  {line}" for line in rule.basis())
 
 
-def _api_words(finding: Finding, rule: Rule | None) -> str:
+def _api_words(finding: Finding, rule: ApiRule | None) -> str:
     """Return what the API says to a finding, "" if that is not known."""
     if rule is None or not rule.errors:
         return ""

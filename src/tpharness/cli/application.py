@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from rich.markup import escape
 
-from tpharness.apps.cases.case import Tool
+from tpharness.apps.cases.case import CaseTool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.config import CONFIG_FILE, LAST_PORT, AppConfig, arguments_of, config_of_url, load_config
 from tpharness.cli.options import Argument, Exit, Option, given_options
@@ -123,7 +123,7 @@ def application(
     """  # noqa: D301  # click keeps the lines behind a backspace as they are
     if list_:
         for source in all_cases(
-            Tool(name="tool", args={"text": "value"}), ledger=True, sweep=sweep, scenarios=tuple(scenarios or ())
+            CaseTool(name="tool", args={"text": "value"}), ledger=True, sweep=sweep, scenarios=tuple(scenarios or ())
         ):
             say(f"{source.id:<36}  {source.title}")
         return

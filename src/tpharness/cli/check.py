@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from tpharness.checking import check_data, check_scenario, input_beside, is_input
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import Document, Done, Note
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.options import Argument, Option
 from tpharness.document_files import sort_of
@@ -34,14 +34,14 @@ class CheckAs:
     level: Level
     posted: bytes | None = None
 
-    def __call__(self, document: Document) -> Done:
+    def __call__(self, document: BatchDocument) -> DocumentDone:
         format_, found = self._findings(document)
         shown = [finding for finding in found if finding.level.rank <= self.level.rank]
         # of many documents what breaks no rule is printed once a kind
         single = [finding for finding in shown if document.alone or finding.level is Level.MUST]
         notes = [_note(finding) for finding in shown if finding not in single]
         report = [finding.as_json() for finding in shown]
-        return Done(
+        return DocumentDone(
             outcome=_outcome(found),
             code=int(_outcome(found) == _WRONG),
             lines=tuple(_lines(document, format_, found, single)),
@@ -50,7 +50,7 @@ class CheckAs:
             report=report,
         )
 
-    def _findings(self, document: Document) -> tuple[str, list[Finding]]:
+    def _findings(self, document: BatchDocument) -> tuple[str, list[Finding]]:
         """Return the format of a document, "" where its name says it, and what is wrong with it."""
         name, data = document.name, document.data
         if Path(name).suffix in (".yaml", ".yml"):
@@ -77,18 +77,18 @@ def _check_value(value: Any, source: str | None) -> tuple[str, list[Finding]]:
     return format_, check_stored(value, format_)
 
 
-def _note(finding: Finding) -> Note:
+def _note(finding: Finding) -> BatchNote:
     # Of one document every place is printed; of a batch the first of a kind stands for the others.
-    return Note(line=f"{finding.line()}; {finding.remedy}", what=finding.line(), why=finding.code)
+    return BatchNote(line=f"{finding.line()}; {finding.remedy}", what=finding.line(), why=finding.code)
 
 
-def _hidden(found: list[Finding], shown: list[Finding]) -> Iterator[Note]:
+def _hidden(found: list[Finding], shown: list[Finding]) -> Iterator[BatchNote]:
     for finding in found:
         if finding not in shown:
-            yield Note(line=f"{finding.level.name} {finding.code} is not printed (--level)", why=finding.code)
+            yield BatchNote(line=f"{finding.level.name} {finding.code} is not printed (--level)", why=finding.code)
 
 
-def _lines(document: Document, format_: str, found: list[Finding], shown: list[Finding]) -> Iterator[str]:
+def _lines(document: BatchDocument, format_: str, found: list[Finding], shown: list[Finding]) -> Iterator[str]:
     for finding in shown:
         yield finding.line()
         yield f"  {finding.remedy}"

@@ -12,7 +12,7 @@ from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import UsageError
 from tpharness.explore.disagreement.campaign import (
-    Found,
+    FoundDifference,
     compare_scenarios,
     generated_scenarios,
     given_scenarios,
@@ -82,7 +82,11 @@ def compare_targets(
 
 
 def _print(
-    played: int, seed: int, names: tuple[tuple[str, ...], tuple[str, ...]], found: Sequence[Found], command: str
+    played: int,
+    seed: int,
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    found: Sequence[FoundDifference],
+    command: str,
 ) -> None:
     for number, held in enumerate(found, 1):
         one = held.disagreement
@@ -107,7 +111,7 @@ def _print(
 
 
 def _document(
-    played: int, seed: int, names: tuple[tuple[str, ...], tuple[str, ...]], found: Sequence[Found]
+    played: int, seed: int, names: tuple[tuple[str, ...], tuple[str, ...]], found: Sequence[FoundDifference]
 ) -> dict[str, Any]:
     return {
         "agree": not found,

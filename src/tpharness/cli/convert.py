@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import Document, Done, Note, document_thread
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_thread
 from tpharness.cli.options import Argument, Option
 from tpharness.protocol.migrate import convert as migrate
 from tpharness.protocol.versions import Version, parse_version
@@ -20,16 +20,16 @@ class ConvertTo:
 
     to: Version
 
-    def __call__(self, document: Document) -> Done:
+    def __call__(self, document: BatchDocument) -> DocumentDone:
         thread, notes = document_thread(document)
         migration = migrate(thread, self.to)
-        dropped = [Note.of_loss(loss, "dropped") for loss in migration.dropped]
-        unsaid = [Note.of_loss(loss, "not understood") for loss in migration.unsaid]
+        dropped = [BatchNote.of_loss(loss, "dropped") for loss in migration.dropped]
+        unsaid = [BatchNote.of_loss(loss, "not understood") for loss in migration.unsaid]
         facts = {
             "dropped": [loss.as_json() for loss in migration.dropped],
             "not_understood": [loss.as_json() for loss in migration.unsaid],
         }
-        return Done(outcome="converted", value=migration.thread, notes=(*notes, *dropped, *unsaid), facts=facts)
+        return DocumentDone(outcome="converted", value=migration.thread, notes=(*notes, *dropped, *unsaid), facts=facts)
 
 
 def convert(

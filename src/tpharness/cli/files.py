@@ -47,9 +47,9 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 
 def read_json(path: str) -> Any:
     """Return the JSON value in a file. InputError if there is none; other findings go to standard error."""
-    from tpharness.cli.batch.work import Document, document_json  # noqa: PLC0415
+    from tpharness.cli.batch.work import BatchDocument, document_json  # noqa: PLC0415
 
-    value, notes = document_json(Document(name=path, data=read_bytes(path)))
+    value, notes = document_json(BatchDocument(name=path, data=read_bytes(path)))
     say(*(note.line for note in notes), err=True)
     return value
 
@@ -59,9 +59,9 @@ def read_thread(path: str) -> dict[str, Any]:
 
     InputError if there is no JSON value, or one that does not have a thread's shape.
     """
-    from tpharness.cli.batch.work import Document, document_thread  # noqa: PLC0415
+    from tpharness.cli.batch.work import BatchDocument, document_thread  # noqa: PLC0415
 
-    thread, notes = document_thread(Document(name=path, data=read_bytes(path)))
+    thread, notes = document_thread(BatchDocument(name=path, data=read_bytes(path)))
     say(*(note.line for note in notes), err=True)
     return thread
 

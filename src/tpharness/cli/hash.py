@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import Document, Done, Note, document_thread
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_thread
 from tpharness.cli.options import Argument, Option
 from tpharness.protocol.canonical import canonical_thread, thread_hash
 from tpharness.protocol.jcs import CanonicalError, jcs
@@ -21,23 +21,23 @@ class HashOf:
 
     canonical: bool
 
-    def __call__(self, document: Document) -> Done:
+    def __call__(self, document: BatchDocument) -> DocumentDone:
         thread, notes = document_thread(document)
         version_of(thread)
         try:
             if self.canonical:
-                return Done(outcome="canonical", raw=jcs(canonical_thread(thread)), notes=tuple(notes))
+                return DocumentDone(outcome="canonical", raw=jcs(canonical_thread(thread)), notes=tuple(notes))
             digest = thread_hash(thread)
         except CanonicalError as error:
             said = (f"{document.name} has no canonical form: {error}", f"  {error.hint}")
-            return Done(
+            return DocumentDone(
                 outcome="without a hash",
                 code=1,
-                notes=(*notes, *(Note(line=line) for line in said)),
+                notes=(*notes, *(BatchNote(line=line) for line in said)),
                 facts={"error": said[0]},
             )
         line = digest if document.alone else f"{digest}  {document.name}"
-        return Done(outcome="hashed", lines=(line,), notes=tuple(notes), facts={"hash": digest})
+        return DocumentDone(outcome="hashed", lines=(line,), notes=tuple(notes), facts={"hash": digest})
 
 
 def hash_(

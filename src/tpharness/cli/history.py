@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import Document, Done, Note, document_thread
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_thread
 from tpharness.cli.files import read_bytes
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import ThreadError, UsageError, did_you_mean
@@ -30,7 +30,7 @@ class HistoryFor:
     next_user: str | None
     stored: Mapping[str, Any] = field(repr=False)
 
-    def __call__(self, document: Document) -> Done:
+    def __call__(self, document: BatchDocument) -> DocumentDone:
         thread, notes = document_thread(document)
         _require_valid(thread, self.agent)
         made = model_call(
@@ -42,13 +42,13 @@ class HistoryFor:
             resolve=lambda reference: self.stored[reference["uri"]],
         )
         places = (("", made.left_out), (" of the history", made.not_sent))
-        losses = [Note.of_loss(loss, of=where) for where, losses in places for loss in losses]
+        losses = [BatchNote.of_loss(loss, of=where) for where, losses in places for loss in losses]
         pending = [
-            Note(line=f"pending {call.pointer}: {call.tool_name} {call.tool_call_id} waits for its return")
+            BatchNote(line=f"pending {call.pointer}: {call.tool_name} {call.tool_call_id} waits for its return")
             for call in made.pending
         ]
         facts = _facts(made)
-        return Done(
+        return DocumentDone(
             outcome="made",
             value=made.messages,
             notes=(*notes, *losses, *pending),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import Document, Done, Note, document_json
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.histories.conversations import READERS
@@ -27,17 +27,17 @@ class ImportFrom:
     at: str
     strict: bool
 
-    def __call__(self, document: Document) -> Done:
+    def __call__(self, document: BatchDocument) -> DocumentDone:
         value, notes = document_json(document)
         name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
         named = self.thread_id or f"import:{name}"
         imported = READERS[self.source](messages_of(value), agent_id=self.agent, thread_id=named, at=self.at)
-        losses = [Note.of_loss(loss) for loss in imported.losses]
+        losses = [BatchNote.of_loss(loss) for loss in imported.losses]
         facts: dict[str, Any] = {"left_out": [loss.as_json() for loss in imported.losses]}
         if self.strict and losses:
-            refusal = Note(line=f"{document.name}: not imported, since --strict allows nothing to be left out")
-            return Done(outcome="incomplete", code=1, notes=(*notes, *losses, refusal), facts=facts)
-        return Done(outcome="imported", value=imported.thread, notes=(*notes, *losses), facts=facts)
+            refusal = BatchNote(line=f"{document.name}: not imported, since --strict allows nothing to be left out")
+            return DocumentDone(outcome="incomplete", code=1, notes=(*notes, *losses, refusal), facts=facts)
+        return DocumentDone(outcome="imported", value=imported.thread, notes=(*notes, *losses), facts=facts)
 
 
 def import_(

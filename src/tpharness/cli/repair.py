@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import Document, Done, Note, document_json
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.findings import Finding
@@ -31,7 +31,7 @@ class RepairIn:
     of_request: bool = False
     """Whether the document is a request to a model's API, whatever else it might be."""
 
-    def __call__(self, document: Document) -> Done:
+    def __call__(self, document: BatchDocument) -> DocumentDone:
         value, notes = document_json(document)
         if self.of_request:
             found = require_format(read_request(value, provider=self.source, model=self.model).provider)
@@ -63,9 +63,11 @@ class RepairIn:
         }
         result = None if outcome == _LEFT or not self.writes else repaired.value
         if self.prints:
-            shown = tuple(Note(line=line) for line in lines)
-            return Done(outcome=outcome, code=code, value=result, notes=(*notes, *shown), facts=facts)
-        return Done(outcome=outcome, code=code, value=result, lines=tuple(lines), notes=tuple(notes), facts=facts)
+            shown = tuple(BatchNote(line=line) for line in lines)
+            return DocumentDone(outcome=outcome, code=code, value=result, notes=(*notes, *shown), facts=facts)
+        return DocumentDone(
+            outcome=outcome, code=code, value=result, lines=tuple(lines), notes=tuple(notes), facts=facts
+        )
 
 
 def _words(change: Change) -> str:

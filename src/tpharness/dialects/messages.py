@@ -14,7 +14,7 @@ from tpharness.journal import Entry, Event, Prompt, Response, Return
 from tpharness.protocol.canonical import canonical_reference
 
 if TYPE_CHECKING:
-    from tpharness.protocol.types import Message, RequestMessage, ResponseMessage, SystemMessage
+    from tpharness.protocol.types import Message, RequestMessageJson, ResponseMessageJson, SystemMessageJson
 
 __all__ = ["EventNamer", "messages", "time_key"]
 
@@ -70,10 +70,10 @@ def time_key(at: str) -> str:
     return key.rstrip("0").rstrip(".") if "." in key else key
 
 
-def _response(entry: Response) -> ResponseMessage:
+def _response(entry: Response) -> ResponseMessageJson:
     parts: Any = [{"part_kind": p.kind, **p.fields} for p in entry.parts]  # the journal has the fields of each kind
-    facts = cast("ResponseMessage", entry.facts)
-    message: ResponseMessage = {
+    facts = cast("ResponseMessageJson", entry.facts)
+    message: ResponseMessageJson = {
         "message_type": "response",
         "timestamp": entry.at,
         "agent_id": entry.agent_id,
@@ -83,13 +83,13 @@ def _response(entry: Response) -> ResponseMessage:
     return message
 
 
-def _request(agent_id: str, at: str, parts: Iterable[Mapping[str, Any]]) -> RequestMessage:
+def _request(agent_id: str, at: str, parts: Iterable[Mapping[str, Any]]) -> RequestMessageJson:
     copies: Any = [dict(part) for part in parts]
     return {"message_type": "request", "timestamp": at, "agent_id": agent_id, "parts": copies}
 
 
-def _event(entry: Event, event_name: EventNamer) -> SystemMessage:
-    message: SystemMessage = {
+def _event(entry: Event, event_name: EventNamer) -> SystemMessageJson:
+    message: SystemMessageJson = {
         "message_type": "system",
         "timestamp": entry.at,
         "event_type": event_name(entry.name),

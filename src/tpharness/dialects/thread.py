@@ -133,8 +133,8 @@ class ThreadRenderer:
         document["interruption"] = {"reason": end.reason, "interrupted_at": end.at}
         return document
 
-    def _user_turn(self, turn: UserTurn) -> types.UserTurn:
-        document: types.UserTurn = {
+    def _user_turn(self, turn: UserTurn) -> types.UserTurnJson:
+        document: types.UserTurnJson = {
             "turn_type": "user",
             "submitted_at": turn.at,
             "parts": [cast("types.Part", dict(part)) for part in turn.parts],
@@ -143,15 +143,15 @@ class ThreadRenderer:
             document["client_metadata"] = dict(turn.client_metadata)
         return document
 
-    def _agent_turn(self, turn: AgentTurn, kept: list[types.Message]) -> types.AgentTurn:
-        document: types.AgentTurn = {
+    def _agent_turn(self, turn: AgentTurn, kept: list[types.Message]) -> types.AgentTurnJson:
+        document: types.AgentTurnJson = {
             "turn_type": "agent",
             "agent_id": turn.agent_id,
             "started_at": turn.started_at,
             "messages": kept,
         }
         if turn.usage:
-            document["total_usage"] = cast("types.Usage", dict(turn.usage))
+            document["total_usage"] = cast("types.UsageJson", dict(turn.usage))
         return document
 
     def _messages(self, turn: AgentTurn, *, cut: bool) -> list[types.Message]:

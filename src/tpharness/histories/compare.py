@@ -1,7 +1,7 @@
 """Compare what histories lose, and whether model APIs accept them, for each phase in which a run can be cut. Pure.
 
-In: scenarios and histories. Out: a `Comparison`, one cell for each phase and history. A cell counts every place at
-which the user can cancel a scenario, and the errors of scenarios. Only losses of the turn that is cut count. At each
+In: scenarios and histories. Out: a `HistoryComparison`, one cell for each phase and history. A cell counts every place
+at which the user can cancel a scenario, and the errors of scenarios. Only losses of the turn that is cut count. At each
 place every API gets the history with the user's next message.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tpharness.findings import Level
 from tpharness.histories.langchain import UnsupportedError
-from tpharness.histories.losses import Loss, LossKind, find_losses
+from tpharness.histories.losses import HistoryLoss, LossKind, find_losses
 from tpharness.histories.moments import Moment, case_moments, every_moment, has_server
 from tpharness.histories.phases import Phase, phase_of
 from tpharness.histories.play import next_input
@@ -25,7 +25,7 @@ from tpharness.model_apis.rules import RULES
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
 
-__all__ = ["DEFAULT_IDS", "Cell", "Comparison", "Judgement", "KnownPayloads", "compare", "judge_moment"]
+__all__ = ["DEFAULT_IDS", "Cell", "HistoryComparison", "Judgement", "KnownPayloads", "compare", "judge_moment"]
 
 DEFAULT_IDS = ("basics", "histories", "interruptions")
 """The scenarios that are compared by default: those about interruptions."""
@@ -57,7 +57,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class HistoryComparison:
     """The cells by phase and history name; `scenarios` are the ids of the scenarios played."""
 
     scenarios: tuple[str, ...]
@@ -65,7 +65,7 @@ class Comparison:
     cells: Mapping[Phase, Mapping[str, Cell]]
 
 
-def compare(scenarios: Iterable[Scenario], histories: Sequence[HistoryDialect]) -> Comparison:
+def compare(scenarios: Iterable[Scenario], histories: Sequence[HistoryDialect]) -> HistoryComparison:
     """Cut the scenarios at every place; count what each history loses and which APIs reject it."""
     cells = {phase: {history.name: Cell() for history in histories} for phase in Phase}
     played = []
@@ -83,14 +83,16 @@ def compare(scenarios: Iterable[Scenario], histories: Sequence[HistoryDialect]) 
                     if moment.seen_by(history) is seen:
                         judged = judge_moment(seen, produced, history, known)
                         _count(cells[phase][history.name], seen.id, produced[-1], judged)
-    return Comparison(scenarios=tuple(played), histories=tuple(history.name for history in histories), cells=cells)
+    return HistoryComparison(
+        scenarios=tuple(played), histories=tuple(history.name for history in histories), cells=cells
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """What a history loses of the turn that is cut at one place, and the rules that it breaks there, by model API."""
 
-    losses: tuple[Loss, ...]
+    losses: tuple[HistoryLoss, ...]
     broken: tuple[tuple[ApiName, str], ...]
 
 

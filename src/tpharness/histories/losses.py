@@ -1,7 +1,7 @@
 """What a history loses: the difference between what a run produced and what the history keeps.
 
 In: what the turns of a journal produced (`produced`), and what a dialect reads back from its own document. Out: one
-`Loss` for each fact that was produced and is not kept.
+`HistoryLoss` for each fact that was produced and is not kept.
 
 Histories divide a conversation into turns differently: one leaves out turns of which it keeps nothing, one begins a
 turn at each user message, one merges two runs in a row. So facts are paired, not turns:
@@ -29,7 +29,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 from tpharness.findings import quote, shorten
 from tpharness.histories.projections import CallContent, ResultContent, TurnContent
 
-__all__ = ["LOSS_KINDS", "Loss", "LossKind", "find_losses"]
+__all__ = ["LOSS_KINDS", "HistoryLoss", "LossKind", "find_losses"]
 
 LossKind = Literal[
     "partial-text",
@@ -52,7 +52,7 @@ _Rules: TypeAlias = Sequence[Callable[[_Fact, _Fact], bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class HistoryLoss:
     """One fact that is not kept: its kind, the index of its agent turn, and a description."""
 
     kind: LossKind
@@ -60,7 +60,7 @@ class Loss:
     detail: str
 
 
-def find_losses(produced: Sequence[TurnContent], kept: Sequence[TurnContent]) -> list[Loss]:
+def find_losses(produced: Sequence[TurnContent], kept: Sequence[TurnContent]) -> list[HistoryLoss]:
     """Return what of `produced` is not in `kept`, ordered by turn and then by `LOSS_KINDS`."""
     losses = list(_Pairing(produced, kept).losses())
     return sorted(losses, key=lambda loss: (loss.turn, LOSS_KINDS.index(loss.kind)))
@@ -75,16 +75,16 @@ class _Pairing:
         self._owners: dict[int, set[int]] = {}
         """For each kept turn the produced turns that it keeps facts of."""
 
-    def losses(self) -> Iterator[Loss]:
+    def losses(self) -> Iterator[HistoryLoss]:
         yield from self._texts("partial-text", [turn.texts for turn in self._produced], [k.texts for k in self._kept])
         yield from self._texts("thinking", [turn.thinking for turn in self._produced], [k.thinking for k in self._kept])
         yield from self._signatures()
         yield from self._calls()
         yield from self._results()
         for turn in self._lost_flags([p.interrupted for p in self._produced], [k.interrupted for k in self._kept]):
-            yield Loss(kind="interruption-fact", turn=turn, detail="nothing tells that the turn was cut")
+            yield HistoryLoss(kind="interruption-fact", turn=turn, detail="nothing tells that the turn was cut")
         for turn in self._lost_flags([p.usage for p in self._produced], [k.usage for k in self._kept]):
-            yield Loss(kind="usage", turn=turn, detail="no token counts")
+            yield HistoryLoss(kind="usage", turn=turn, detail="no token counts")
 
     def _pair(self, kept: int, produced: int) -> None:
         self._owners.setdefault(kept, set()).add(produced)
@@ -96,7 +96,7 @@ class _Pairing:
 
     def _texts(
         self, kind: LossKind, produced: Sequence[tuple[str, ...]], kept: Sequence[tuple[str, ...]]
-    ) -> Iterator[Loss]:
+    ) -> Iterator[HistoryLoss]:
         wanted = [(i, text.strip()) for i, texts in enumerate(produced) for text in texts if text.strip()]
         present = [(j, text.strip()) for j, texts in enumerate(kept) for text in texts if text.strip()]
         agree = [[self._agree(i, j) for j, _ in present] for i, _ in wanted]
@@ -106,9 +106,9 @@ class _Pairing:
                 self._pair(present[index][0], turn)
             if length < len(text):
                 rest = quote(text[length:], 60)
-                yield Loss(kind=kind, turn=turn, detail=f"{rest} at its end" if length else rest)
+                yield HistoryLoss(kind=kind, turn=turn, detail=f"{rest} at its end" if length else rest)
 
-    def _signatures(self) -> Iterator[Loss]:
+    def _signatures(self) -> Iterator[HistoryLoss]:
         present: dict[str, list[int]] = {}
         for j, turn in enumerate(self._kept):
             for signature in turn.signatures:
@@ -118,9 +118,9 @@ class _Pairing:
                 if present.get(signature):
                     self._pair(present[signature].pop(0), i)
                 else:
-                    yield Loss(kind="signature", turn=i, detail=shorten(signature, 40))
+                    yield HistoryLoss(kind="signature", turn=i, detail=shorten(signature, 40))
 
-    def _calls(self) -> Iterator[Loss]:
+    def _calls(self) -> Iterator[HistoryLoss]:
         wanted = [(i, call) for i, turn in enumerate(self._produced) for call in turn.calls]
         present = [(j, call) for j, turn in enumerate(self._kept) for call in turn.calls]
 
@@ -142,7 +142,7 @@ class _Pairing:
                 self._pair(match[0], turn)
             yield from _losses_of_call(turn, call, None if match is None else match[1])
 
-    def _results(self) -> Iterator[Loss]:
+    def _results(self) -> Iterator[HistoryLoss]:
         wanted = [(i, result) for i, turn in enumerate(self._produced) for result in turn.results]
         present = [(j, result) for j, turn in enumerate(self._kept) for result in turn.results]
         rules: _Rules[tuple[int, ResultContent]] = (
@@ -155,7 +155,7 @@ class _Pairing:
                 self._pair(match[0], turn)
             if match is None or match[1].outcome == "aborted" or (result.content and not match[1].content):
                 detail = f"{quote(result.content, 60)} for call {result.call_id}"
-                yield Loss(kind="finished-result", turn=turn, detail=detail)
+                yield HistoryLoss(kind="finished-result", turn=turn, detail=detail)
 
     # -------------------------------------------------------------------------------------------- flags
 
@@ -223,12 +223,12 @@ def _pieces(text: str, kept: Sequence[str], start: int) -> Iterator[tuple[int, i
         yield count, done
 
 
-def _losses_of_call(turn: int, call: CallContent, kept: CallContent | None) -> Iterator[Loss]:
+def _losses_of_call(turn: int, call: CallContent, kept: CallContent | None) -> Iterator[HistoryLoss]:
     owner = f"of call {call.call_id}"
     if call.arguments.strip() not in ("", "{}") and not (kept and _same_json(kept.arguments, call.arguments)):
-        yield Loss(kind="partial-arguments", turn=turn, detail=f"{shorten(call.arguments, 60)} {owner}")
+        yield HistoryLoss(kind="partial-arguments", turn=turn, detail=f"{shorten(call.arguments, 60)} {owner}")
     if call.name and not (kept and kept.name == call.name):
-        yield Loss(kind="tool-name", turn=turn, detail=f"{call.name} {owner}")
+        yield HistoryLoss(kind="tool-name", turn=turn, detail=f"{call.name} {owner}")
 
 
 def _match(produced: Sequence[_Fact], kept: Sequence[_Fact], rules: _Rules[_Fact]) -> list[_Fact | None]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tpharness.histories.compare import Comparison
+from tpharness.histories.compare import HistoryComparison
 from tpharness.histories.report import Table, comparison_tables
 from tpharness.histories.tracks import Tracks
 from tpharness.picture import MOST_BYTES, PageEntry, PicturePage, render_page, table_html, text_html, timeline_of_case
@@ -21,7 +21,7 @@ from tpharness.scenario import AgentRun, Scenario
 __all__ = ["render_comparison"]
 
 
-def render_comparison(comparison: Comparison, tracked: Iterable[tuple[Scenario, Tracks | None]]) -> str:
+def render_comparison(comparison: HistoryComparison, tracked: Iterable[tuple[Scenario, Tracks | None]]) -> str:
     """Return the page. Scenarios without tracks are in the tables only; timelines that do not fit are named."""
     entries: list[PageEntry] = []
     left_out: list[str] = []

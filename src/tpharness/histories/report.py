@@ -17,7 +17,7 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 
-from tpharness.histories.compare import Cell, Comparison
+from tpharness.histories.compare import Cell, HistoryComparison
 from tpharness.histories.losses import LOSS_KINDS, LossKind
 from tpharness.histories.phases import Phase
 from tpharness.model_apis.rules import RULES
@@ -86,7 +86,7 @@ def _in_order(broken: Iterable[str]) -> list[str]:
 # ------------------------------------------------------------------------------------------------ for people
 
 
-def print_comparison(console: Console, comparison: Comparison) -> None:
+def print_comparison(console: Console, comparison: HistoryComparison) -> None:
     """Print both tables and their legends; histories that do not fit into 100 columns are in tables of their own."""
     for one in comparison_tables(comparison):
         head, *names = one.heads
@@ -130,7 +130,7 @@ def _word_meanings() -> list[tuple[str, str]]:
     return [*((word, LEGEND[kind]) for kind, word in WORDS.items()), ("(…)", _SOMETIMES), (_NOTHING, "nothing is lost")]
 
 
-def _rule_meanings(comparison: Comparison) -> list[tuple[str, str]]:
+def _rule_meanings(comparison: HistoryComparison) -> list[tuple[str, str]]:
     """Return the rules that are broken anywhere, each with its API and its meaning."""
     rules = {rule.id: f"{rule.provider}: {rule.kind.entry.meaning}" for rule in RULES}
     broken = {rule for row in comparison.cells.values() for cell in row.values() for rule in cell.refused}
@@ -147,7 +147,7 @@ class Table:
     meanings: Sequence[tuple[str, str]]
 
 
-def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+def comparison_tables(comparison: HistoryComparison) -> Iterator[Table]:
     """Yield both tables."""
     heads = ("interrupted", *comparison.histories)
     for title, words in zip(_TITLES, (lost_words, refused_words), strict=True):
@@ -158,7 +158,7 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
         yield Table(title=title, heads=heads, rows=rows, meanings=meanings)
 
 
-def compare_markdown(comparison: Comparison) -> str:
+def compare_markdown(comparison: HistoryComparison) -> str:
     """Return both tables and what their words mean as Markdown, for `docs/HISTORIES.md`."""
     lines: list[str] = []
     for table in comparison_tables(comparison):
@@ -173,7 +173,7 @@ def compare_markdown(comparison: Comparison) -> str:
 # ------------------------------------------------------------------------------------------------ for machines
 
 
-def compare_json(comparison: Comparison) -> dict[str, Any]:
+def compare_json(comparison: HistoryComparison) -> dict[str, Any]:
     """Return the comparison as JSON values, by `conformance/schemas/compare.schema.json`."""
     return {
         "format": "tpharness-compare/1",

@@ -18,8 +18,7 @@ from tpharness.histories.projections import ApiName, CallContent, ResultContent,
 from tpharness.journal import AgentTurn, Journal
 from tpharness.model_apis.payloads import payload_of
 from tpharness.protocol.history import model_history
-from tpharness.protocol.types import AgentTurn as ThreadAgentTurn
-from tpharness.protocol.types import Part, ResponseMessage, Thread, ToolCallPart, Turn
+from tpharness.protocol.types import AgentTurnJson, Part, ResponseMessageJson, Thread, ToolCallPartJson, Turn
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 
@@ -100,7 +99,7 @@ def _turn_events(turn: Turn) -> Iterator[Mapping[str, Any]]:
 # ------------------------------------------------------------------------------------------------ turn contents
 
 
-def _turn_content(turn: ThreadAgentTurn) -> TurnContent:
+def _turn_content(turn: AgentTurnJson) -> TurnContent:
     responses = [message for message in turn["messages"] if message["message_type"] == "response"]
     parts = [part for message in responses for part in message["parts"]]
     thoughts = [part for part in parts if part["part_kind"] == "thinking"]
@@ -116,7 +115,7 @@ def _turn_content(turn: ThreadAgentTurn) -> TurnContent:
     )
 
 
-def _contents(responses: Sequence[ResponseMessage], kind: Literal["text", "thinking"]) -> tuple[str, ...]:
+def _contents(responses: Sequence[ResponseMessageJson], kind: Literal["text", "thinking"]) -> tuple[str, ...]:
     """Return the content of the parts of a kind, one text for each response that has some."""
     contents = ("".join(_content(p, kind) for p in m["parts"]) for m in responses)
     return tuple(text for text in contents if text)
@@ -128,7 +127,7 @@ def _content(part: Part, kind: Literal["text", "thinking"]) -> str:
     return ""
 
 
-def _call(part: ToolCallPart) -> CallContent:
+def _call(part: ToolCallPartJson) -> CallContent:
     return CallContent(call_id=part["tool_call_id"], name=part["tool_name"], arguments=_json(part["args"]))
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 if TYPE_CHECKING:  # what a part needs is loaded with the part
     from tpharness.findings import Finding
-    from tpharness.model_apis.rule import Rule
+    from tpharness.model_apis.rule import ApiRule
     from tpharness.model_apis.server import ApiServer, ServerOptions
     from tpharness.model_apis.shape import PayloadEntry
 
@@ -30,7 +30,7 @@ Decision: TypeAlias = tuple[str, str, Any]
 class Acceptance(Protocol):
     """The module `rules` of an API."""
 
-    RULES: Sequence[Rule]
+    RULES: Sequence[ApiRule]
     """Every rule of the API, in the order of its number."""
     open_payload: Callable[[Any], tuple[list[PayloadEntry], list[Finding]]]
     """Take a payload of any form apart; return its entries, and findings about values of unknown types."""

@@ -17,7 +17,7 @@ from typing import Any
 from tpharness.findings import Finding, Kind, Place, shorten
 from tpharness.model_apis.shape import PayloadEntry
 
-__all__ = ["MALFORMED", "Confidence", "Hit", "Options", "Rule", "malformed_finding"]
+__all__ = ["MALFORMED", "ApiRule", "Confidence", "Hit", "Options", "malformed_finding"]
 
 MALFORMED = Kind("payload-malformed")
 
@@ -85,7 +85,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ApiRule:
     """One rule: `id` as `C1`, the `kind` of its findings (whose meaning is the rule's sentence) and where it is from.
 
     `errors` are the API's own texts with `{ids}` for the ids and other gaps for words, empty if none is known; `only`

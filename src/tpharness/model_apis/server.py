@@ -18,9 +18,9 @@ from tpharness.model_apis.rule import Options
 __all__ = [
     "PREFIX",
     "AnswerWriter",
+    "ApiRefusal",
     "ApiServer",
     "Incoming",
-    "Refusal",
     "Request",
     "ServerOptions",
     "SideAnswer",
@@ -41,7 +41,7 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ApiRefusal:
     """An error as the API answers it: the HTTP status, its text, and OpenAI's `param` and `code`."""
 
     status: int
@@ -67,7 +67,7 @@ class Request:
     payload: Any = None
     options: Options = field(default_factory=Options)
     findings: tuple[Finding, ...] = ()
-    refusal: Refusal | None = None
+    refusal: ApiRefusal | None = None
     missing: tuple[str, ...] = ()
     output_schema: Any = None
     forced_tool: str | None = None
@@ -158,13 +158,13 @@ class ApiServer(Protocol):
     def answer(self, incoming: Incoming, request: Request, plan: Plan) -> AnswerWriter:
         """Return the answer of a plan to a request."""
 
-    def error(self, refusal: Refusal, number: int) -> Any:
+    def error(self, refusal: ApiRefusal, number: int) -> Any:
         """Return the JSON body of an error."""
 
-    def refuse(self, finding: Finding, request: Request) -> Refusal:
+    def refuse(self, finding: Finding, request: Request) -> ApiRefusal:
         """Return how the API refuses a request for what a rule finds in it."""
 
-    def serve(self, asked: SideRequest) -> SideAnswer | Refusal | None:
+    def serve(self, asked: SideRequest) -> SideAnswer | ApiRefusal | None:
         """Answer what is not asked of a model, such as the list of models; None for what is not this API's."""
 
 
@@ -177,6 +177,6 @@ def path_pattern(path: str) -> re.Pattern[str]:
     return re.compile(f"^{PREFIX}{path}$")
 
 
-def not_an_object() -> Refusal:
+def not_an_object() -> ApiRefusal:
     """Return the refusal of a body that is not a JSON object."""
-    return Refusal(status=400, message="We could not parse the JSON body of your request: it is not a JSON object.")
+    return ApiRefusal(status=400, message="We could not parse the JSON body of your request: it is not a JSON object.")

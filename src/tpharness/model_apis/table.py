@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator
 
 from tpharness.model_apis.api import ModelApi
 from tpharness.model_apis.registry import APIS
-from tpharness.model_apis.rule import Rule
+from tpharness.model_apis.rule import ApiRule
 
 __all__ = ["rule_tables"]
 
 
-def rule_tables(rules: Iterable[Rule]) -> str:
+def rule_tables(rules: Iterable[ApiRule]) -> str:
     """Return a Markdown section with a table for each API."""
     known = list(rules)
     return "\n".join(line for api in APIS.values() for line in _section(api, known))
 
 
-def _section(api: ModelApi, rules: list[Rule]) -> Iterator[str]:
+def _section(api: ModelApi, rules: list[ApiRule]) -> Iterator[str]:
     yield f"### {api.title} (`{api.name}`)\n"
     yield "| rule | level | what is accepted | in the API's words | known from |"
     yield "|---|---|---|---|---|"
@@ -31,7 +31,7 @@ def _section(api: ModelApi, rules: list[Rule]) -> Iterator[str]:
     yield ""
 
 
-def _linked(rule: Rule) -> str:
+def _linked(rule: ApiRule) -> str:
     """Return the source with each report that it names as a link."""
     text, begin = "", 0
     for name, address in rule.links().items():

@@ -43,12 +43,12 @@ from tpharness.targets.remote import CannotPlayError
 from tpharness.wires.ag_ui.carriers import carry
 from tpharness.wires.registry import default_wire, wire_named
 
-__all__ = ["ActiveRun", "Conversation", "Framework", "application", "main"]
+__all__ = ["ActiveRun", "Framework", "PeerConversation", "application", "main"]
 
 _LOG = logging.getLogger("tpharness.peers")
 
 
-class Conversation(Protocol):
+class PeerConversation(Protocol):
     """One thread in the framework's own hands."""
 
     async def run(self, live: ActiveRun) -> None:
@@ -88,7 +88,7 @@ class Framework(Protocol):
         """The wire that its streams are: `vsp` or `ag-ui`."""
         ...
 
-    def converse(self, thread_id: str) -> Conversation:
+    def converse(self, thread_id: str) -> PeerConversation:
         """Begin a conversation."""
         ...
 
@@ -137,7 +137,7 @@ class ActiveRun:
 class _Thread:
     """One thread: the framework's conversation, its header and journal, and the run in progress."""
 
-    conversation: Conversation
+    conversation: PeerConversation
     header: ThreadHeader
     writer: JournalWriter = field(default_factory=JournalWriter)
     task: asyncio.Task[None] | None = None

@@ -14,30 +14,30 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
     "Agent",
-    "AgentTurn",
-    "BuiltinToolPart",
+    "AgentTurnJson",
+    "BuiltinToolPartJson",
     "ContentReference",
-    "FilePart",
+    "FilePartJson",
     "Interruption",
     "Message",
     "Part",
-    "RequestMessage",
-    "ResponseMessage",
-    "RetryPromptPart",
-    "SystemMessage",
-    "TextPart",
-    "ThinkingPart",
+    "RequestMessageJson",
+    "ResponseMessageJson",
+    "RetryPromptPartJson",
+    "SystemMessageJson",
+    "TextPartJson",
+    "ThinkingPartJson",
     "Thread",
-    "ToolCallPart",
-    "ToolReturnPart",
+    "ToolCallPartJson",
+    "ToolReturnPartJson",
     "Turn",
-    "Usage",
-    "UserPromptPart",
-    "UserTurn",
+    "UsageJson",
+    "UserPromptPartJson",
+    "UserTurnJson",
 ]
 
 
-class Usage(TypedDict):
+class UsageJson(TypedDict):
     """Token counts."""
 
     input_tokens: NotRequired[int | None]
@@ -76,7 +76,7 @@ class Interruption(TypedDict):
 # ------------------------------------------------------------------------------------------------ parts
 
 
-class TextPart(TypedDict):
+class TextPartJson(TypedDict):
     """Text of the model."""
 
     part_kind: Literal["text"]
@@ -84,7 +84,7 @@ class TextPart(TypedDict):
     id: NotRequired[str | None]
 
 
-class ThinkingPart(TypedDict):
+class ThinkingPartJson(TypedDict):
     """A thought of the model."""
 
     part_kind: Literal["thinking"]
@@ -94,7 +94,7 @@ class ThinkingPart(TypedDict):
     thinking_id: NotRequired[str | None]
 
 
-class ToolCallPart(TypedDict):
+class ToolCallPartJson(TypedDict):
     """A tool call; `args` is any JSON value, or text that is not JSON (R12)."""
 
     part_kind: Literal["tool-call"]
@@ -103,7 +103,7 @@ class ToolCallPart(TypedDict):
     args: Any
 
 
-class ToolReturnPart(TypedDict):
+class ToolReturnPartJson(TypedDict):
     """The return of a call, with `content` or `content_ref` (R6)."""
 
     part_kind: Literal["tool-return"]
@@ -115,7 +115,7 @@ class ToolReturnPart(TypedDict):
     metadata: NotRequired[Any]
 
 
-class RetryPromptPart(TypedDict):
+class RetryPromptPartJson(TypedDict):
     """A request to the model to try again, after a failed call or an invalid answer."""
 
     part_kind: Literal["retry-prompt"]
@@ -124,14 +124,14 @@ class RetryPromptPart(TypedDict):
     tool_call_id: NotRequired[str | None]
 
 
-class UserPromptPart(TypedDict):
+class UserPromptPartJson(TypedDict):
     """What a user submitted: a text, or a list of texts and content items."""
 
     part_kind: Literal["user-prompt"]
     content: Any
 
 
-class FilePart(TypedDict):
+class FilePartJson(TypedDict):
     """A file of the model."""
 
     part_kind: Literal["file"]
@@ -139,7 +139,7 @@ class FilePart(TypedDict):
     id: NotRequired[str | None]
 
 
-class BuiltinToolPart(TypedDict):
+class BuiltinToolPartJson(TypedDict):
     """A call that the provider executes itself, or its return (R42)."""
 
     part_kind: Literal["builtin-tool-call", "builtin-tool-return"]
@@ -148,21 +148,21 @@ class BuiltinToolPart(TypedDict):
 
 
 Part: TypeAlias = (
-    TextPart
-    | ThinkingPart
-    | ToolCallPart
-    | ToolReturnPart
-    | RetryPromptPart
-    | UserPromptPart
-    | FilePart
-    | BuiltinToolPart
+    TextPartJson
+    | ThinkingPartJson
+    | ToolCallPartJson
+    | ToolReturnPartJson
+    | RetryPromptPartJson
+    | UserPromptPartJson
+    | FilePartJson
+    | BuiltinToolPartJson
 )
 
 
 # ------------------------------------------------------------------------------------------------ messages and turns
 
 
-class RequestMessage(TypedDict):
+class RequestMessageJson(TypedDict):
     """What an agent's model is sent."""
 
     message_type: Literal["request"]
@@ -171,7 +171,7 @@ class RequestMessage(TypedDict):
     parts: list[Part]
 
 
-class ResponseMessage(TypedDict):
+class ResponseMessageJson(TypedDict):
     """What an agent's model answers."""
 
     message_type: Literal["response"]
@@ -181,11 +181,11 @@ class ResponseMessage(TypedDict):
     model_name: NotRequired[str | None]
     provider_name: NotRequired[str | None]
     provider_response_id: NotRequired[str | None]
-    usage: NotRequired[Usage | None]
+    usage: NotRequired[UsageJson | None]
     finish_reason: NotRequired[str | None]
 
 
-class SystemMessage(TypedDict):
+class SystemMessageJson(TypedDict):
     """An event that is not sent to the model; `event_data` is any JSON value."""
 
     message_type: Literal["system"]
@@ -196,10 +196,10 @@ class SystemMessage(TypedDict):
     target_agents: NotRequired[list[str] | None]
 
 
-Message: TypeAlias = RequestMessage | ResponseMessage | SystemMessage
+Message: TypeAlias = RequestMessageJson | ResponseMessageJson | SystemMessageJson
 
 
-class UserTurn(TypedDict):
+class UserTurnJson(TypedDict):
     """What a user submitted at one time."""
 
     turn_type: Literal["user"]
@@ -208,7 +208,7 @@ class UserTurn(TypedDict):
     client_metadata: NotRequired[dict[str, Any] | None]
 
 
-class AgentTurn(TypedDict):
+class AgentTurnJson(TypedDict):
     """One run of an agent. `completion_status` and `interruption` exist where a version has interrupted turns (R19)."""
 
     turn_type: Literal["agent"]
@@ -218,10 +218,10 @@ class AgentTurn(TypedDict):
     completed_at: NotRequired[str | None]
     completion_status: NotRequired[Literal["complete", "interrupted"]]
     interruption: NotRequired[Interruption | None]
-    total_usage: NotRequired[Usage | None]
+    total_usage: NotRequired[UsageJson | None]
 
 
-Turn: TypeAlias = UserTurn | AgentTurn
+Turn: TypeAlias = UserTurnJson | AgentTurnJson
 
 
 class Thread(TypedDict):

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.apps.cases.case import Tool
+from tpharness.apps.cases.case import CaseTool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.config import CONFIG_FILE, LEDGER, AppConfig, load_config
 from tpharness.apps.contact import CONTACT
@@ -147,7 +147,7 @@ class AppCases(pytest.Collector):
             raise self.CollectError(f"tpharness_apps: {error.line}") from None
         self.playing = _Playing(config=config)
         self.config.add_cleanup(self.playing.close)
-        tool = Tool(name="", args={}) if config.allow else None
+        tool = CaseTool(name="", args={}) if config.allow else None
         self.cases = tuple(source.id for source in all_cases(tool, ledger=config.effects == LEDGER))
         for case in self.cases:
             yield AppCaseItem.from_parent(self, name=case, case=case)

@@ -17,7 +17,7 @@ import aiohttp
 from tpharness.targets.marks import find_stop
 from tpharness.wires.sse.parser import SseParser
 
-__all__ = ["Listener"]
+__all__ = ["StreamListener"]
 
 _BROKEN = "broken off"
 _LEAD = 32  # bytes: longer than the comment, which may come in several reads
@@ -28,7 +28,7 @@ _LOOKS = 4  # turns of the loop from what a socket has to who reads it, and one 
 
 
 @dataclass(slots=True, kw_only=True)
-class Listener:
+class StreamListener:
     """Reads the stream at one URL.
 
     `feed` takes the data of an event; `ended` returns whether the stream has signalled its end, `done` whether nothing

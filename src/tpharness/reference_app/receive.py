@@ -26,7 +26,7 @@ from tpharness.findings import shorten
 from tpharness.protocol.content import find_mismatch
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.reference_app.listen import Listener
+from tpharness.reference_app.listen import StreamListener
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.requests import check_time, wire_of
 from tpharness.reference_app.settings import Settings
@@ -92,7 +92,7 @@ class Receiver:
                 reader.feed(packet.data, packet.at)
         else:
             limits = turn.get("limits") or {}
-            listener = Listener(
+            listener = StreamListener(
                 session=self._connections(),
                 url=turn["url"],
                 silence=min(float(limits.get("stream_seconds", self._settings.client_seconds)), 1e7),

@@ -14,7 +14,7 @@ from typing import Any, cast
 from tpharness.facts import parse_tool_args
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.migrate import convert
-from tpharness.protocol.types import AgentTurn, Message, Part, Thread, Turn
+from tpharness.protocol.types import AgentTurnJson, Message, Part, Thread, Turn
 from tpharness.protocol.versions import newest_version
 from tpharness.targets.contract import RunScript
 
@@ -52,7 +52,7 @@ def seed_turns(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
         played = []
 
 
-def _taker(turn: AgentTurn, after: Turn | None) -> AgentTurn | None:
+def _taker(turn: AgentTurnJson, after: Turn | None) -> AgentTurnJson | None:
     """Return the next turn if its agent took over: it started when this one was completed (R45)."""
     if (
         after is None
@@ -65,7 +65,7 @@ def _taker(turn: AgentTurn, after: Turn | None) -> AgentTurn | None:
     return after
 
 
-def _events(turn: AgentTurn) -> list[dict[str, Any]]:
+def _events(turn: AgentTurnJson) -> list[dict[str, Any]]:
     """Return the events that write the messages and the usage of a turn."""
     events = [event for message in turn["messages"] for event in _message(message)]
     lost = _unkept_usage(turn)
@@ -74,7 +74,7 @@ def _events(turn: AgentTurn) -> list[dict[str, Any]]:
     return events
 
 
-def _unkept_usage(turn: AgentTurn) -> dict[str, int]:
+def _unkept_usage(turn: AgentTurnJson) -> dict[str, int]:
     """Return the usage of responses that the thread does not show (R17)."""
     lost = {k: v for k, v in (turn.get("total_usage") or {}).items() if isinstance(v, int)}
     for message in turn["messages"]:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Note", "Tape", "current_tape", "note_stderr", "recording"]
+__all__ = ["Tape", "TapeNote", "current_tape", "note_stderr", "recording"]
 
 _MOST_NOTES = 4000
 """Notes of a case; what follows is only counted. A case whose target sends byte by byte would else fill the memory."""
@@ -27,7 +27,7 @@ _open: dict[int, Tape] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class TapeNote:
     """Something that happened `t` seconds after the case began.
 
     `kind` is `asked` or `answered` (a request and its answer), `read` (bytes of a stream that arrived), `sent` (bytes
@@ -53,7 +53,7 @@ class Tape:
     `kept` counts the bytes of streams in the notes.
     """
 
-    notes: list[Note] = field(default_factory=list)
+    notes: list[TapeNote] = field(default_factory=list)
     played: Any = None
     forgotten: int = 0
     runs: int = 0
@@ -74,7 +74,7 @@ class Tape:
         if len(self.notes) >= _MOST_NOTES:
             self.forgotten += 1
             return
-        self.notes.append(Note(t=time.monotonic() - self.begun, kind=kind, what=what, **more))
+        self.notes.append(TapeNote(t=time.monotonic() - self.begun, kind=kind, what=what, **more))
 
     def next_run(self) -> int:
         """Return the number of the next stream that is asked for, which is that of its run."""

@@ -14,9 +14,9 @@ from tests.apps.playing import STOP, playing, together
 
 from tpharness.apps.cases.case import AppCase
 from tpharness.apps.checks.effects import runs_of_calls
-from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, MountedLedger, RunState, ToolRunSeen
+from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, LedgerRunState, MountedLedger, ToolRunSeen
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
 from tpharness.model_apis.plan import Call, Plan
@@ -158,7 +158,12 @@ def call(name: str, call_id: str, city: str) -> Call:
 def run(number: int, city: str, call_id: str = "", tool: str = "book") -> ToolRunSeen:
     """Return a run that had its effect."""
     return ToolRunSeen(
-        number=number, tool=tool, arguments={"city": city}, call_id=call_id, effect_at=1.0, state=RunState.COMPLETED
+        number=number,
+        tool=tool,
+        arguments={"city": city},
+        call_id=call_id,
+        effect_at=1.0,
+        state=LedgerRunState.COMPLETED,
     )
 
 
@@ -177,7 +182,7 @@ def run(number: int, city: str, call_id: str = "", tool: str = "book") -> ToolRu
 def test_a_run_belongs_to_a_call(runs: list[ToolRunSeen], expected: dict[str, list[int]]) -> None:
     """By the call's id, unless it has the arguments of another call; else by the arguments, else by the tool."""
     plan = Plan(items=(call("book", "a", "Oslo"), call("book", "b", "Rome")))
-    asked = Asked(number=1, plan=plan, pieces=4, outcome=Outcome.COMPLETED)
+    asked = Asked(number=1, plan=plan, pieces=4, outcome=ExchangeOutcome.COMPLETED)
     turn = TurnSeen(number=1, says="x", asked=(asked,))
     evidence = AppEvidence(case=AppCase(id="a/b", title="", turns=()), turns=(turn,))
     told = {call_id: [one.number for one in own] for call_id, own in runs_of_calls(evidence, runs).items()}

@@ -11,11 +11,11 @@ from aiohttp import web
 from tests.apps.chat_app import ChatApp, Defect, Json, Writer
 from tests.apps.playing import STOP, count_lines, play
 
-from tpharness.apps.cases import Tool
+from tpharness.apps.cases import CaseTool
 from tpharness.apps.cases.basic import run_plans
 from tpharness.findings import Level
 
-HOTEL = Tool(name="book_hotel", args={"city": "Paris", "nights": 2})
+HOTEL = CaseTool(name="book_hotel", args={"city": "Paris", "nights": 2})
 CALLED = run_plans(HOTEL, "call")[0].piece_count
 """How many pieces the answer has that calls the tool."""
 

@@ -17,12 +17,12 @@ import pytest
 from tpharness.apps.effects import (
     DEFAULT_TOOLS,
     URL_VARIABLE,
+    EffectLedger,
     EffectsEndpoint,
-    Ledger,
-    RunState,
+    LedgerRun,
+    LedgerRunState,
     ToolAnswer,
     ToolFailure,
-    ToolRun,
     ToolSpec,
     ToolWaitError,
 )
@@ -39,7 +39,7 @@ PARIS = {"city": "Paris"}
 Run = Callable[[str, Any], Awaitable[Any]]
 
 
-def mcp_endpoint(ledger: Ledger) -> McpEndpoint:
+def mcp_endpoint(ledger: EffectLedger) -> McpEndpoint:
     """Return the ledger's MCP server; the package takes a second to import, which collecting the tests does not."""
     from tpharness.apps.effects.mcp_server import McpEndpoint
 
@@ -56,18 +56,18 @@ def mcp_client(server: Any) -> Client:
 class Caller:
     """A ledger and a way to call its tools, as an application would."""
 
-    def __init__(self, ledger: Ledger, call: Run) -> None:
+    def __init__(self, ledger: EffectLedger, call: Run) -> None:
         self.ledger = ledger
         self.call = call
 
-    async def called(self, tool: str = "book_hotel") -> tuple[asyncio.Task[Any], ToolRun]:
+    async def called(self, tool: str = "book_hotel") -> tuple[asyncio.Task[Any], LedgerRun]:
         """Call a tool in the background, and return the task and the run."""
         task = asyncio.ensure_future(self.call(tool, PARIS))
         return task, await self.ledger.next_run(20)
 
 
 @asynccontextmanager
-async def in_process(ledger: Ledger) -> AsyncIterator[Run]:
+async def in_process(ledger: EffectLedger) -> AsyncIterator[Run]:
     """The ledger itself."""
 
     async def call(tool: str, arguments: Any) -> Any:
@@ -77,7 +77,7 @@ async def in_process(ledger: Ledger) -> AsyncIterator[Run]:
 
 
 @asynccontextmanager
-async def over_http(ledger: Ledger) -> AsyncIterator[Run]:
+async def over_http(ledger: EffectLedger) -> AsyncIterator[Run]:
     """A request to the endpoint, as a tool of an application without MCP makes it."""
     async with EffectsEndpoint(ledger) as endpoint, aiohttp.ClientSession() as session:
 
@@ -99,7 +99,7 @@ def _result(answer: Any) -> str:
 
 
 @asynccontextmanager
-async def over_mcp(ledger: Ledger) -> AsyncIterator[Run]:
+async def over_mcp(ledger: EffectLedger) -> AsyncIterator[Run]:
     """The official MCP client over streamable HTTP."""
     async with mcp_endpoint(ledger) as endpoint, mcp_client(endpoint.url) as client:
 
@@ -129,9 +129,9 @@ async def over_stdio(endpoint: EffectsEndpoint) -> AsyncIterator[Run]:
 WAYS = {"in process": in_process, "http": over_http, "mcp": over_mcp}
 
 
-def fresh() -> Ledger:
+def fresh() -> EffectLedger:
     """Return a ledger with a tool that works and one that fails."""
-    return Ledger((*DEFAULT_TOOLS, FAILING))
+    return EffectLedger((*DEFAULT_TOOLS, FAILING))
 
 
 async def has_its_times(caller: Caller) -> None:
@@ -139,7 +139,7 @@ async def has_its_times(caller: Caller) -> None:
     result = await caller.call("book_hotel", PARIS)
     assert "TP-1" in str(result)
     (one,) = caller.ledger.runs
-    assert (one.tool, one.arguments, one.state) == ("book_hotel", PARIS, RunState.COMPLETED)
+    assert (one.tool, one.arguments, one.state) == ("book_hotel", PARIS, LedgerRunState.COMPLETED)
     assert one.effect_at is not None
     assert one.ended_at is not None
     assert one.started_at <= one.effect_at <= one.ended_at
@@ -158,7 +158,7 @@ async def waits_until_it_is_released(caller: Caller, *, before_effect: bool) -> 
     assert not task.done()
     held.release()
     assert "TP-1" in str(await task)
-    assert await held.ended(5) is RunState.COMPLETED
+    assert await held.ended(5) is LedgerRunState.COMPLETED
     assert caller.ledger.effects() == 2
 
 
@@ -168,7 +168,7 @@ async def says_whether_it_had_its_effect(caller: Caller, *, before_effect: bool)
     task, held = await caller.called()
     await held.held(5)
     task.cancel()
-    assert await held.ended(10) is RunState.CANCELLED
+    assert await held.ended(10) is LedgerRunState.CANCELLED
     assert (held.effect_at is None) is before_effect
     assert held.ended_at is not None
 
@@ -178,7 +178,7 @@ async def fails_without_effect(caller: Caller) -> None:
     with pytest.raises(ToolFailure, match="no room"):
         await caller.call("fail", {})
     (one,) = caller.ledger.runs
-    assert (one.state, one.effect_at) == (RunState.FAILED, None)
+    assert (one.state, one.effect_at) == (LedgerRunState.FAILED, None)
 
 
 async def is_not_offered(caller: Caller) -> None:
@@ -233,7 +233,7 @@ def test_mcp_lists_the_tools_with_their_schemas() -> None:
     """From these an application's model makes its arguments."""
 
     async def asked() -> None:
-        async with mcp_endpoint(Ledger()) as endpoint, mcp_client(endpoint.url) as client:
+        async with mcp_endpoint(EffectLedger()) as endpoint, mcp_client(endpoint.url) as client:
             (tool,) = (await client.list_tools()).tools
             assert (tool.name, tool.input_schema["required"]) == ("book_hotel", ["city"])
 
@@ -260,12 +260,12 @@ asyncio.run(main())
     ("serve", "script"), [(EffectsEndpoint, PLAIN_PROGRAM), (mcp_endpoint, MCP_PROGRAM)], ids=["http", "mcp"]
 )
 def test_a_program_that_is_killed_cancels_its_runs(
-    serve: Callable[[Ledger], EffectsEndpoint | McpEndpoint], script: str
+    serve: Callable[[EffectLedger], EffectsEndpoint | McpEndpoint], script: str
 ) -> None:
     """An application that dies says nothing; its connection does."""
 
     async def asked() -> None:
-        ledger = Ledger()
+        ledger = EffectLedger()
         async with serve(ledger) as endpoint:
             ledger.hold()
             process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, endpoint.url)
@@ -273,7 +273,7 @@ def test_a_program_that_is_killed_cancels_its_runs(
             await one.held(5)
             process.kill()
             await process.wait()
-            assert await one.ended(5) is RunState.CANCELLED
+            assert await one.ended(5) is LedgerRunState.CANCELLED
 
     asyncio.run(asyncio.wait_for(asked(), 60))
 
@@ -281,8 +281,8 @@ def test_a_program_that_is_killed_cancels_its_runs(
 def test_leaving_the_mcp_endpoint_cancels_what_is_open() -> None:
     """At once, and without a word on standard error."""
 
-    async def asked() -> ToolRun:
-        ledger = Ledger()
+    async def asked() -> LedgerRun:
+        ledger = EffectLedger()
         ledger.hold()
         endpoint = mcp_endpoint(ledger)
         await endpoint.__aenter__()
@@ -295,14 +295,14 @@ def test_leaving_the_mcp_endpoint_cancels_what_is_open() -> None:
             await asyncio.gather(task, return_exceptions=True)
         return one
 
-    assert asyncio.run(asyncio.wait_for(asked(), 30)).state is RunState.CANCELLED
+    assert asyncio.run(asyncio.wait_for(asked(), 30)).state is LedgerRunState.CANCELLED
 
 
 def test_another_process_can_hold_release_and_count() -> None:
     """Over the same endpoint; the count alone is what an `effects` command prints."""
 
     async def asked() -> None:
-        async with EffectsEndpoint(Ledger()) as endpoint, aiohttp.ClientSession(endpoint.url) as session:
+        async with EffectsEndpoint(EffectLedger()) as endpoint, aiohttp.ClientSession(endpoint.url) as session:
 
             async def post(path: str, value: Any) -> Any:
                 async with session.post(path, json=value) as answer:
@@ -334,7 +334,7 @@ def test_the_next_runs_answer_what_they_are_given() -> None:
     """In the order in which they start; then each tool returns what it is described with. A failure has no effect."""
 
     async def asked() -> None:
-        ledger = Ledger()
+        ledger = EffectLedger()
         given = (ToolAnswer(result=""), ToolAnswer(result={"terms": "long"}), ToolAnswer(failure="no room"))
         ledger.answer_next(*given)
         assert await ledger.perform("book_hotel", {}, "test") == ""
@@ -343,7 +343,7 @@ def test_the_next_runs_answer_what_they_are_given() -> None:
             await ledger.perform("book_hotel", {}, "test")
         assert await ledger.perform("book_hotel", {}, "test") == {"booked": True, "reference": "TP-4"}
         assert [run.effect_at is not None for run in ledger.runs] == [True, True, False, True]
-        assert ledger.runs[2].state is RunState.FAILED
+        assert ledger.runs[2].state is LedgerRunState.FAILED
         ledger.answer_next(ToolAnswer(result=""))
         ledger.answer_next()
         assert await ledger.perform("book_hotel", {}, "test") == {"booked": True, "reference": "TP-5"}
@@ -354,8 +354,8 @@ def test_the_next_runs_answer_what_they_are_given() -> None:
 def test_leaving_the_endpoint_cancels_what_is_open() -> None:
     """No wait is left behind."""
 
-    async def asked() -> ToolRun:
-        ledger = Ledger()
+    async def asked() -> LedgerRun:
+        ledger = EffectLedger()
         async with aiohttp.ClientSession() as session:
             async with EffectsEndpoint(ledger) as endpoint:
                 ledger.hold()
@@ -366,14 +366,14 @@ def test_leaving_the_endpoint_cancels_what_is_open() -> None:
                 await task
         return one
 
-    assert asyncio.run(asyncio.wait_for(asked(), 20)).state is RunState.CANCELLED
+    assert asyncio.run(asyncio.wait_for(asked(), 20)).state is LedgerRunState.CANCELLED
 
 
 def test_waits_and_ports_have_errors_that_say_what_is_wrong() -> None:
     """Nobody waits for ever."""
 
     async def asked() -> None:
-        ledger = Ledger()
+        ledger = EffectLedger()
         with pytest.raises(ToolWaitError, match=r"waited 0.01 s for run 1 of a tool"):
             await ledger.next_run(0.01)
         ledger.hold()

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from tests.apps.provider.asking import APIS, Asker, asking, body_of, events, user
 
-from tpharness.apps.provider.exchange import Exchange, Outcome, WaitError
+from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome, WaitError
 from tpharness.errors import TargetError, UsageError
 from tpharness.model_apis.plan import Break, Call, Plan, Text, Thinking
 from tpharness.model_apis.registry import ApiName
@@ -47,7 +47,7 @@ def test_a_held_answer_has_written_its_pieces_and_goes_on_when_released(api: Api
         async with asker.post(api, body_of(api, [user(api)])) as answer:
             exchange = await asker.conversation.next_exchange(5)
             await exchange.held(5)
-            assert (exchange.outcome, exchange.pieces_written, exchange.ended_at) == (Outcome.HELD, place, None)
+            assert (exchange.outcome, exchange.pieces_written, exchange.ended_at) == (ExchangeOutcome.HELD, place, None)
             seen = b""
             while len(seen) < exchange.bytes_written:
                 seen += await answer.content.readany()
@@ -58,7 +58,7 @@ def test_a_held_answer_has_written_its_pieces_and_goes_on_when_released(api: Api
                 assert piece.encode() not in seen
             exchange.release()
             rest = await answer.read()
-            assert await exchange.ended(5) is Outcome.COMPLETED
+            assert await exchange.ended(5) is ExchangeOutcome.COMPLETED
             assert len(seen) + len(rest) == exchange.bytes_written
             for piece in PIECES[place:]:
                 assert piece.encode() in rest
@@ -79,7 +79,7 @@ def test_an_answer_may_hold_again_where_it_is_released_to() -> None:
             assert exchange.pieces_written == place
         exchange.release()
         await task
-        assert exchange.outcome is Outcome.COMPLETED
+        assert exchange.outcome is ExchangeOutcome.COMPLETED
 
     run(asked)
 
@@ -94,7 +94,7 @@ def test_an_application_that_leaves_is_noticed_at_once(api: ApiName, place: int)
         await exchange.held(5)
         left = asyncio.get_running_loop().time()
         task.cancel()
-        assert await exchange.ended(5) is Outcome.DISCONNECTED
+        assert await exchange.ended(5) is ExchangeOutcome.DISCONNECTED
         assert exchange.ended_at is not None
         assert 0 <= exchange.ended_at - left < 1
         assert exchange.pieces_written == place
@@ -112,7 +112,7 @@ def test_an_application_that_leaves_while_pieces_are_written_is_noticed_too() ->
         exchange = await asker.conversation.next_exchange(5)
         await answer.content.readany()
         answer.close()
-        assert await exchange.ended(5) is Outcome.DISCONNECTED
+        assert await exchange.ended(5) is ExchangeOutcome.DISCONNECTED
         assert 0 < exchange.pieces_written < 3000
 
     run(asked)
@@ -138,7 +138,7 @@ def test_an_application_that_leaves_between_two_pieces_is_not_reported_as_an_err
             await exchange.held(5)
             connection.shutdown(socket.SHUT_WR)
             exchange.release()
-            assert await exchange.ended(5) is Outcome.DISCONNECTED
+            assert await exchange.ended(5) is ExchangeOutcome.DISCONNECTED
 
     run(asked)
     assert caplog.records == []
@@ -156,13 +156,13 @@ def test_a_stalled_answer_is_silent_until_it_is_released(api: ApiName) -> None:
         assert not task.done()
         exchange.release()
         _, data = await task
-        assert exchange.outcome is Outcome.BROKEN
+        assert exchange.outcome is ExchangeOutcome.BROKEN
         assert b"two" in data
         assert b"three" not in data
         task, exchange = await started(asker, api, plan)
         await exchange.held(5)
         task.cancel()
-        assert await exchange.ended(5) is Outcome.DISCONNECTED
+        assert await exchange.ended(5) is ExchangeOutcome.DISCONNECTED
 
     run(asked)
 
@@ -185,7 +185,7 @@ def test_a_reset_comes_after_everything_that_was_written(api: ApiName, place: in
         answer.close()
         assert error is not None, "the body came to an end"
         exchange = await asker.conversation.next_exchange(5)
-        assert await exchange.ended(5) is Outcome.BROKEN
+        assert await exchange.ended(5) is ExchangeOutcome.BROKEN
         assert len(seen) == exchange.bytes_written
         assert (exchange.pieces_written, [p for p in PIECES if p.encode() in seen]) == (place, list(PIECES[:place]))
 
@@ -216,7 +216,7 @@ def test_a_reset_waits_for_an_application_that_reads_late() -> None:
                 await read_to_end(connection, seen)
         assert b"the last piece" in seen
         assert seen.count(b"x" * 100_000) == 9
-        assert exchange.outcome is Outcome.BROKEN
+        assert exchange.outcome is ExchangeOutcome.BROKEN
 
     run(asked)
 
@@ -240,7 +240,7 @@ def test_an_end_is_an_ordinary_end_of_the_body_without_the_last_events(api: ApiN
         status, data = await asker.read(api, body_of(api, [user(api)]))
         assert status == 200
         assert LAST[api] not in str(events(data))
-        assert asker.conversation.exchanges[0].outcome is Outcome.BROKEN
+        assert asker.conversation.exchanges[0].outcome is ExchangeOutcome.BROKEN
         _, whole = await asker.read(api, body_of(api, [user(api, "[tp:m1] again")]))
         assert LAST[api] in str(events(whole))
 
@@ -269,7 +269,7 @@ def test_an_error_in_the_stream_is_the_api_s_last_event(api: ApiName, place: int
             assert found[-2][1]["error"]["message"] == found[-1][1]["response"]["error"]["message"] == "no"
         else:
             assert found[-1] == ERRORS[api]
-        assert asker.conversation.exchanges[0].outcome is Outcome.BROKEN
+        assert asker.conversation.exchanges[0].outcome is ExchangeOutcome.BROKEN
 
     run(asked)
 
@@ -307,7 +307,7 @@ def test_without_streaming_a_failing_answer_has_no_body(breaks: Break) -> None:
             exchange.release()
         with pytest.raises(aiohttp.ClientError):
             await task
-        assert exchange.outcome is Outcome.BROKEN
+        assert exchange.outcome is ExchangeOutcome.BROKEN
         assert exchange.bytes_written == 0
 
     run(asked)
@@ -359,7 +359,7 @@ def test_leaving_the_provider_ends_what_is_open() -> None:
         return exchange
 
     exchange = asyncio.run(asyncio.wait_for(asked(), 10))
-    assert exchange.outcome is Outcome.ERRORED
+    assert exchange.outcome is ExchangeOutcome.ERRORED
 
 
 def test_a_port_that_is_taken_is_an_error_with_a_hint() -> None:

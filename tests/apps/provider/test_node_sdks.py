@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.apps.provider.plans import AI_SDK_FINISHES, THOUGHT, WHOLE, Read, as_object, broken, expected
 
-from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.apps.provider.server import Provider
 from tpharness.model_apis.plan import Break, Call, Plan, Text
 from tpharness.model_apis.registry import ApiName
@@ -122,7 +122,7 @@ def test_a_whole_answer_is_read_as_it_was_planned(play: Play) -> None:
             if (client, api, mode) == ("ai", "gemini", "stream"):  # which writes the object as text once more
                 found = replace(found, calls=[[i, n, as_object(a)] for i, n, a in found.calls])
             assert found == wanted, (client, api, mode, name)
-            assert exchange.outcome is Outcome.COMPLETED, (client, api, mode, name)
+            assert exchange.outcome is ExchangeOutcome.COMPLETED, (client, api, mode, name)
             assert exchange.pieces_written == plan.piece_count, (client, api, mode, name)
 
 
@@ -147,7 +147,7 @@ def test_a_failing_stream_is_read_as_far_as_it_was_written(play: Play, breaks: B
             assert found.calls == calls, (client, api, at)
             if breaks is not Break.END or client == "ollama":  # which misses the line that says done
                 assert found.error is not None, (client, api, at)
-            assert exchange.outcome is Outcome.BROKEN, (client, api, at)
+            assert exchange.outcome is ExchangeOutcome.BROKEN, (client, api, at)
             assert exchange.pieces_written == at, (client, api)
 
 
@@ -158,7 +158,7 @@ def test_an_error_status_is_an_error_with_its_text(play: Play) -> None:
             plan = Plan(breaks=Break.STATUS, status=status, error_text="planned failure")
             found, exchange = play_one(play, client, api, mode, plan)
             assert "planned failure" in (found.error or ""), (client, api, mode, status)
-            assert (exchange.status, exchange.outcome) == (status, Outcome.BROKEN), (client, api, mode)
+            assert (exchange.status, exchange.outcome) == (status, ExchangeOutcome.BROKEN), (client, api, mode)
 
 
 ENCRYPTED = {"openai": {"store": False, "include": ["reasoning.encrypted_content"]}}

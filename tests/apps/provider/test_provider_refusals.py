@@ -12,7 +12,7 @@ import pytest
 from tests.apps.provider.asking import APIS, SAYS, Asker, asking, body_of, user
 from tests.distribution import Sample
 
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.model_apis.plan import Break, Call, Plan, Text, Thinking
 from tpharness.model_apis.registry import ApiName
 
@@ -172,7 +172,7 @@ def test_a_history_is_refused_in_the_api_s_words(api: ApiName, messages: list[An
             assert error == wanted
             assert status == (404 if "not found" in str(wanted) else 400)
             exchange = await asker.conversation.next_exchange(5)
-            assert (exchange.outcome, exchange.status, exchange.plan) == (Outcome.REFUSED, status, None)
+            assert (exchange.outcome, exchange.status, exchange.plan) == (ExchangeOutcome.REFUSED, status, None)
             assert exchange.refusals
             assert asker.conversation.plans_left == 1
 
@@ -188,7 +188,7 @@ def test_without_strict_it_is_answered_and_noted(api: ApiName, messages: list[An
             asker.conversation.plans([Plan(items=(Text(pieces=("ok",)),))])
             status, _ = await asker.read(api, body_of(api, messages))
             exchange = await asker.conversation.next_exchange(5)
-            assert (status, exchange.outcome) == (200, Outcome.COMPLETED)
+            assert (status, exchange.outcome) == (200, ExchangeOutcome.COMPLETED)
             assert exchange.refusals, wanted
 
     asyncio.run(asked())

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.apps.provider.plans import WHOLE, Read, as_object, broken, expected
 
-from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.apps.provider.server import Provider
 from tpharness.model_apis.plan import Break, Call, Finish, Item, Plan, Text, Thinking
 from tpharness.model_apis.registry import ApiName
@@ -99,7 +99,7 @@ def test_a_whole_answer_is_read_as_it_was_planned(play: Play, api: ApiName, mode
         if raised is not None:
             wanted = Read(thinking=wanted.thinking, error=raised)
         assert found == wanted, name
-        assert exchange.outcome is Outcome.COMPLETED, name
+        assert exchange.outcome is ExchangeOutcome.COMPLETED, name
         assert exchange.pieces_written == plan.piece_count, name
 
 
@@ -117,7 +117,7 @@ def test_a_failing_stream_is_read_as_far_as_it_was_written(play: Play, api: ApiN
         assert found.calls == calls, at
         assert found.complaints == [], at
         assert (found.error is not None) is (breaks is not Break.END), (at, found.error)
-        assert exchange.outcome is Outcome.BROKEN, at
+        assert exchange.outcome is ExchangeOutcome.BROKEN, at
         assert exchange.pieces_written == at
 
 
@@ -130,7 +130,7 @@ def test_an_error_status_is_the_sdk_s_own_error(play: Play, api: ApiName, mode: 
         found, exchange = play(api, mode, plan)
         assert found.error is not None, status
         assert exchange.status == status
-        assert exchange.outcome is Outcome.BROKEN, status
+        assert exchange.outcome is ExchangeOutcome.BROKEN, status
 
 
 PIECES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=5).map(tuple)

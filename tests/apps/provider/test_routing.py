@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.apps.provider.asking import MARK, SAYS, Asker, asking, body_of, user
 
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.apps.provider.plain import PLAIN_TEXT, smallest
 from tpharness.apps.provider.server import Provider
 from tpharness.errors import UsageError
@@ -410,7 +410,7 @@ def test_a_second_call_of_a_tool_is_still_a_turn() -> None:
         ]
         asker.conversation.plans([Plan(items=(Call(call_id="c2", name="f", pieces=("{}",)),))])
         await asker.read(CHAT, {"messages": history, "stream": True})
-        assert asker.conversation.exchanges[0].outcome is Outcome.COMPLETED
+        assert asker.conversation.exchanges[0].outcome is ExchangeOutcome.COMPLETED
 
     run(asked)
 

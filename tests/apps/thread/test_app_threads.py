@@ -14,11 +14,11 @@ from tests.apps.thread_app import AGENT, Spoil, ThreadApp, trims_returns
 from tests.distribution import Sample
 from tests.places import places, replace_at
 
-from tpharness.apps.cases.case import AppCase, Tool
+from tpharness.apps.cases.case import AppCase, CaseTool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.client import Fetched
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider.exchange import Outcome as Answered
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.apps.thread.document import find_thread
 from tpharness.apps.thread.judge import judge_thread
 from tpharness.findings import Level
@@ -64,7 +64,7 @@ def codes(results: list[Result]) -> set[str]:
 @pytest.mark.sampled
 def test_right_threads_of_every_version_pass_in_every_case(sample: Sample[str]) -> None:
     """The reference's recorder writes them; the client's fold of the streams agrees, and nothing unfinished is kept."""
-    every = [case.id for case in all_cases(Tool(name="book_hotel"))]
+    every = [case.id for case in all_cases(CaseTool(name="book_hotel"))]
     chosen = sample(every)
     assert len(every) >= 31
     kinds = [*((version, False) for version in Version), (newest_version(), True)]  # and one that asks for approval
@@ -202,7 +202,7 @@ def test_the_verdict_on_a_thread_can_be_asked_for_by_its_id() -> None:
 def judged(*answers: Any) -> Result | None:
     """Judge a case whose turns were followed by these answers of the address `thread`; the model was cut in each."""
     plan = Plan(items=(Text(pieces=("It is ", "eighteen")), Call(call_id="c1", name="get_weather", pieces=("{}",))))
-    asked = Asked(number=1, plan=plan, pieces=1, outcome=Answered.DISCONNECTED)
+    asked = Asked(number=1, plan=plan, pieces=1, outcome=ExchangeOutcome.DISCONNECTED)
     turns = tuple(
         TurnSeen(number=n, says="weather", asked=(asked,), view=Fetched(status=200, text=json.dumps(a), value=a))
         for n, a in enumerate(answers, 1)

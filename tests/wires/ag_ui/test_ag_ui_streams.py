@@ -11,7 +11,7 @@ from tests.wires.ag_ui.streams import STREAMS, body_of, framed, input_of, run_of
 from tpharness.checking import check
 from tpharness.wires.ag_ui.decode import read_input
 from tpharness.wires.ag_ui.judge import Judge, is_ag_ui, judge_stream
-from tpharness.wires.ag_ui.states import RunState
+from tpharness.wires.ag_ui.states import AgUiRunState
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=[stream["name"] for stream in STREAMS])
@@ -85,10 +85,10 @@ def test_the_end_of_a_stream_is_told_apart() -> None:
     """A run that has finished, one that failed, and one whose end did not come."""
     started = framed([{"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"}])
     ends = {
-        RunState.FINISHED: run_of(),
-        RunState.FAILED: run_of() + framed([{"type": "RUN_ERROR", "message": "flush failed"}]),
-        RunState.RUNNING: started,
-        RunState.NOT_BEGUN: b": nothing\n\n",
+        AgUiRunState.FINISHED: run_of(),
+        AgUiRunState.FAILED: run_of() + framed([{"type": "RUN_ERROR", "message": "flush failed"}]),
+        AgUiRunState.RUNNING: started,
+        AgUiRunState.NOT_BEGUN: b": nothing\n\n",
     }
     assert {state: judge_stream(body).state for state, body in ends.items()} == {state: state for state in ends}
     assert [one.code for one in judge_stream(b": nothing\n\n").findings] == ["ag-ui-truncated"]

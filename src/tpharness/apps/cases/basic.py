@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tpharness.apps.cases.arguments import cut_arguments
-from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.cases.case import AppCase, CaseTool, Cut, CutBy, Need, Turn
 from tpharness.model_apis.plan import Break, Call, Plan, Text
 
 __all__ = [
@@ -53,7 +53,7 @@ def with_turn_after_next(case: AppCase) -> AppCase:
     return replace(case, turns=(*case.turns, last))
 
 
-def run_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:
+def run_plans(tool: CaseTool | None, call_id: str) -> tuple[Plan, ...]:
     """Return the answers of a run: a text and a call, then the answer; without a tool one text."""
     if tool is None:
         return (Plan(items=(Text(pieces=INTRODUCTION + ANSWER),)),)
@@ -64,13 +64,13 @@ def run_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:
     )
 
 
-def arguments_text(tool: Tool, *, other: bool = False) -> str:
+def arguments_text(tool: CaseTool, *, other: bool = False) -> str:
     """Return the arguments of a tool as the JSON text that the model says; the `other` ones for a second call."""
     args = tool.other_args if other and tool.other_args is not None else tool.args
     return json.dumps(args, ensure_ascii=False, separators=(",", ":"))
 
 
-def basic_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+def basic_cases(tool: CaseTool | None, call_id: str) -> tuple[AppCase, ...]:
     """Return the nine cases. Those that call a tool are there without one, too, and another uncut run is played."""
     plans = run_plans(tool, call_id)
     uncut = AppCase(
@@ -95,7 +95,7 @@ def basic_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
     )
 
 
-def cut_cases(theme: str, who: str, by: CutBy, plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase]:
+def cut_cases(theme: str, who: str, by: CutBy, plans: tuple[Plan, ...], tool: CaseTool | None) -> Iterator[AppCase]:
     """Yield the cases of one kind of cut: in the text, in the arguments, while a tool runs, in the answer."""
     texts = len(INTRODUCTION)
     arguments = cut_arguments(arguments_text(tool))[1] if tool else 1

@@ -10,7 +10,7 @@ from typing import Any
 from tpharness.apps.effects import ToolAnswer
 from tpharness.model_apis.plan import Plan
 
-__all__ = ["TOGETHER", "AppCase", "Approves", "Cut", "CutBy", "Need", "Tool", "Turn"]
+__all__ = ["TOGETHER", "AppCase", "Approves", "CaseTool", "Cut", "CutBy", "Need", "Turn"]
 
 
 class CutBy(StrEnum):
@@ -56,7 +56,7 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class CaseTool:
     """A tool of the application that may be called: arguments for it, and others for a second call if there are."""
 
     name: str

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tpharness import scenario as language
 from tpharness.apps.cases.basic import basic_cases, with_turn_after_next
-from tpharness.apps.cases.case import AppCase, Tool
+from tpharness.apps.cases.case import AppCase, CaseTool
 from tpharness.apps.cases.from_scenarios import scenario_case
 from tpharness.apps.cases.ledger import ledger_cases
 from tpharness.apps.cases.own import own_cases, two_user_cases
@@ -34,7 +34,7 @@ class CaseSource:
 
 
 def all_cases(
-    tool: Tool | None,
+    tool: CaseTool | None,
     *,
     ledger: bool = False,
     other_user: bool = False,

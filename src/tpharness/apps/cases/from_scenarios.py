@@ -15,7 +15,7 @@ from typing import Any
 
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import arguments_text, next_turn
-from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.cases.case import AppCase, CaseTool, Cut, CutBy, Need, Turn
 from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking
 from tpharness.scenario import AgentRun, Interrupt, Scenario, UserInput
 
@@ -69,7 +69,7 @@ class _Answer:
         return sum(len(item.pieces) for item in self.items)
 
 
-def scenario_case(scenario: Scenario, tool: Tool | None, call_id: str) -> AppCase:
+def scenario_case(scenario: Scenario, tool: CaseTool | None, call_id: str) -> AppCase:
     """Return the case of a scenario; `not_applicable` says why where there is none."""
     case = AppCase(id=scenario.id, title=scenario.description, turns=())
     try:
@@ -82,7 +82,7 @@ def scenario_case(scenario: Scenario, tool: Tool | None, call_id: str) -> AppCas
     return replace(case, turns=(*turns, next_turn()), needs=frozenset(needs))
 
 
-def _turns(scenario: Scenario, tool: Tool | None, call_id: str) -> list[Turn]:
+def _turns(scenario: Scenario, tool: CaseTool | None, call_id: str) -> list[Turn]:
     turns: list[Turn] = []
     says: str | None = None
     for turn in scenario.turns:
@@ -105,7 +105,7 @@ def _words(turn: UserInput) -> str:
     return " ".join(str(content) for content in contents) or "…"
 
 
-def _turn(says: str, run: AgentRun, tool: Tool | None, call_id: str) -> Turn:
+def _turn(says: str, run: AgentRun, tool: CaseTool | None, call_id: str) -> Turn:
     if run.events is None:
         raise _NotPlayableError("it has no side of the server: only bytes of the client's stream")
     answers, places = _read(run.events)
@@ -162,7 +162,7 @@ def _start(answer: _Answer, part: Mapping[str, Any]) -> None:
     answer.items.append(_Item(kind=kind, pieces=[text] if text else []))
 
 
-def _plan(answer: _Answer, tool: Tool | None, call_id: str) -> Plan:
+def _plan(answer: _Answer, tool: CaseTool | None, call_id: str) -> Plan:
     items: list[Text | Thinking | Call] = []
     for number, item in enumerate(answer.items):
         if item.kind == "text":
@@ -193,7 +193,7 @@ def _own_place(answer: _Answer, plan: Plan, pieces: int) -> int:
     return place
 
 
-def _own_arguments(tool: Tool | None, count: int, *, other: bool) -> tuple[str, ...]:
+def _own_arguments(tool: CaseTool | None, count: int, *, other: bool) -> tuple[str, ...]:
     """Return the text of the tool's own arguments in that many pieces, or fewer where it is short.
 
     Every second call of an answer has the `other` ones, so that results that change places are seen.

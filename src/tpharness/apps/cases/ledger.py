@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpharness.apps.cases.basic import ASK, next_turn, run_plans
-from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.cases.case import AppCase, CaseTool, Cut, CutBy, Need, Turn
 from tpharness.apps.cases.own import two_plans
 from tpharness.apps.effects import ToolAnswer
 
@@ -19,12 +19,12 @@ _LENGTH = 200_000
 _FAILS = ToolAnswer(failure="The booking system is not available.")
 
 
-def ledger_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+def ledger_cases(tool: CaseTool | None, call_id: str) -> tuple[AppCase, ...]:
     """Return the cases."""
     return (*_before_effect(tool, call_id), _last_first(tool, call_id), *_odd_answers(tool, call_id))
 
 
-def _before_effect(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
+def _before_effect(tool: CaseTool | None, call_id: str) -> Iterator[AppCase]:
     plans = run_plans(tool, call_id)
     ways = {
         "user-leaves": ("The user closes the tab", CutBy.LEAVE, _TOOL),
@@ -40,7 +40,7 @@ def _before_effect(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
         )
 
 
-def _last_first(tool: Tool | None, call_id: str) -> AppCase:
+def _last_first(tool: CaseTool | None, call_id: str) -> AppCase:
     """Return two calls in one answer of which the second ends first: results belong to calls, not to places."""
     plans = two_plans(tool, call_id)
     return AppCase(
@@ -51,7 +51,7 @@ def _last_first(tool: Tool | None, call_id: str) -> AppCase:
     )
 
 
-def _odd_answers(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
+def _odd_answers(tool: CaseTool | None, call_id: str) -> Iterator[AppCase]:
     """Yield tools that return nothing, or very much, or that fail, alone and beside one that does not."""
     one, two = run_plans(tool, call_id), two_plans(tool, call_id)
     cases = {

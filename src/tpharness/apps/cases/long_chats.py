@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import arguments_text, next_turn
-from tpharness.apps.cases.case import AppCase, Need, Tool, Turn
+from tpharness.apps.cases.case import AppCase, CaseTool, Need, Turn
 from tpharness.model_apis.plan import Call, Plan, Text
 
 __all__ = ["long_cases"]
@@ -20,7 +20,7 @@ _CALLS = (2, 2, 0, 1, 0, 1, 0, 0)  # of each turn
 _STEPS = 8
 
 
-def long_cases(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
+def long_cases(tool: CaseTool | None, call_id: str) -> Iterator[AppCase]:
     """Yield the cases; one of many turns is there without a tool, too."""
     yield AppCase(
         id="long-chat/many-turns",
@@ -38,17 +38,17 @@ def long_cases(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
     )
 
 
-def _turn(number: int, count: int, tool: Tool | None, call_id: str) -> Turn:
+def _turn(number: int, count: int, tool: CaseTool | None, call_id: str) -> Turn:
     calls = () if tool is None else tuple(_calls(tool, f"{call_id}_{number}", count=count))
     plans = ([Plan(items=calls)] if calls else []) + [_words("Errand", number)]
     return Turn(says=f"Please run errand {number}.", plans=tuple(plans))
 
 
-def _step(number: int, tool: Tool | None, call_id: str) -> Plan:
+def _step(number: int, tool: CaseTool | None, call_id: str) -> Plan:
     return Plan(items=() if tool is None else tuple(_calls(tool, f"{call_id}_{number}", count=1)))
 
 
-def _calls(tool: Tool, call_id: str, *, count: int) -> Iterator[Call]:
+def _calls(tool: CaseTool, call_id: str, *, count: int) -> Iterator[Call]:
     for end in "ab"[:count]:
         pieces, _ = cut_arguments(arguments_text(tool, other=end == "b"))
         yield Call(call_id=f"{call_id}{end}", name=tool.name, pieces=pieces)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, arguments_text, cut_cases, next_turn, run_plans
 from tpharness.apps.cases.branches import branch_cases
-from tpharness.apps.cases.case import AppCase, Approves, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.cases.case import AppCase, Approves, CaseTool, Cut, CutBy, Need, Turn
 from tpharness.apps.cases.long_chats import long_cases
 from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking
 
@@ -26,7 +26,7 @@ _TOOL = frozenset({Need.TOOL})
 _RUNNING = frozenset({Need.TOOL, Need.SLOW_TOOL})
 
 
-def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+def own_cases(tool: CaseTool | None, call_id: str) -> tuple[AppCase, ...]:
     """Return the cases; those that call a tool are there without one, too, and are then not applicable."""
     plans = run_plans(tool, call_id)
     cases = (
@@ -48,7 +48,7 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
     return tuple(_with_need(case, wanted.get(case.id.partition("/")[0])) for case in cases)
 
 
-def two_user_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+def two_user_cases(tool: CaseTool | None, call_id: str) -> tuple[AppCase, ...]:
     """Return the cases with two chats as those of two users, whom the headers of their posts tell apart."""
     return tuple(
         replace(
@@ -65,7 +65,7 @@ def _with_need(case: AppCase, need: Need | None) -> AppCase:
     return case if need is None else replace(case, needs=case.needs | {need})
 
 
-def _model_cases(plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase]:
+def _model_cases(plans: tuple[Plan, ...], tool: CaseTool | None) -> Iterator[AppCase]:
     """Yield ways in which a model is slow or ends otherwise than with a broken connection."""
     first = plans[0]
     waiting = replace(first, hold_at=0)
@@ -128,7 +128,7 @@ def _model_cases(plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase
     yield replace(needy, turns=(Turn(says=ASK, plans=(half,)), next_turn()))
 
 
-def _tool_cases(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
+def _tool_cases(tool: CaseTool | None, call_id: str) -> Iterator[AppCase]:
     """Yield calls that cannot run."""
     kinds = {
         "tool-fails/refused-arguments": ("The model calls a tool with arguments that its schema refuses", ""),
@@ -143,7 +143,7 @@ def _tool_cases(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
         yield case
 
 
-def _two_calls(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
+def _two_calls(tool: CaseTool | None, call_id: str) -> Iterator[AppCase]:
     """Yield two calls in one answer, whose results could change places: uncut, and left while their tools run."""
     uncut = AppCase(
         id="uncut/two-calls", title="Nothing is cut: the model calls a tool twice at once", turns=(), needs=_TOOL
@@ -160,7 +160,7 @@ def _two_calls(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
     yield replace(left, turns=(Turn(says=ASK, plans=plans, cut=cut), next_turn()))
 
 
-def two_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:
+def two_plans(tool: CaseTool | None, call_id: str) -> tuple[Plan, ...]:
     """Return the answers of a run that begins with two calls at once; none without a tool."""
     if tool is None:
         return ()

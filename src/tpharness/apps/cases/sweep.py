@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tpharness.apps.cases.basic import ASK, next_turn, run_plans
-from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.cases.case import AppCase, CaseTool, Cut, CutBy, Need, Turn
 from tpharness.model_apis.plan import Break, Plan
 
 __all__ = ["sweep_cases"]
@@ -21,13 +21,13 @@ _KINDS = (
 )
 
 
-def sweep_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+def sweep_cases(tool: CaseTool | None, call_id: str) -> tuple[AppCase, ...]:
     """Return the cases of both sweeps."""
     plans = run_plans(tool, call_id)
     return tuple(case for name, who, by in _KINDS for case in _swept(name, who, by, plans, tool))
 
 
-def _swept(name: str, who: str, by: CutBy, plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase]:
+def _swept(name: str, who: str, by: CutBy, plans: tuple[Plan, ...], tool: CaseTool | None) -> Iterator[AppCase]:
     before = 0
     for request, plan in enumerate(plans):
         for piece in range(1, plan.piece_count + 1):

@@ -15,9 +15,9 @@ from tpharness.apps.checks.alive import describe
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.effects import runs_of_calls
 from tpharness.apps.checks.truth import is_part_of, normal
-from tpharness.apps.effects import RunState
+from tpharness.apps.effects import LedgerRunState
 from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_outputs, shown_text
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.findings import Finding, Kind
 from tpharness.printable import counted
 
@@ -27,7 +27,7 @@ UNSEEN = Kind("answer-unseen")
 BROKEN_OFF = Kind("run-broken-off")
 TWICE = Kind("answer-shown-twice")
 _ERROR = 400
-_GIVEN = (Outcome.COMPLETED, Outcome.DISCONNECTED)
+_GIVEN = (ExchangeOutcome.COMPLETED, ExchangeOutcome.DISCONNECTED)
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def _unseen(evidence: AppEvidence) -> Iterator[Finding]:
         return
     for turn in evidence.later_turns:
         answers = [asked for asked in turn.asked if not asked.unplanned and asked.outcome in _GIVEN]
-        refused = any(asked.outcome is Outcome.REFUSED for asked in turn.asked)
+        refused = any(asked.outcome is ExchangeOutcome.REFUSED for asked in turn.asked)
         if not answers or refused or turn.cut is not None or _is_written_meanwhile(evidence, turn):
             continue
         if not _has_answer(turn):
@@ -82,8 +82,10 @@ def _broken_off(evidence: AppEvidence) -> Iterator[Finding]:
         if not evidence.goes_on or not calls or planned.cut is not None or waits:
             continue
         states = {call.call_id: {run.state for run in runs.get(call.call_id, ())} for call in calls}
-        failed = any(RunState.FAILED in found for found in states.values())
-        ended = {call_id for call_id, found in states.items() if found & {RunState.COMPLETED, RunState.FAILED}}
+        failed = any(LedgerRunState.FAILED in found for found in states.values())
+        ended = {
+            call_id for call_id, found in states.items() if found & {LedgerRunState.COMPLETED, LedgerRunState.FAILED}
+        }
         ended |= shown_outputs(turn.screen).keys()
         if all(call.call_id in ended for call in calls) and not (failed and _says_so(turn)):
             expected = "a request with the result of the tool" + (", or an error to the user" if failed else "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.evidence import AppEvidence, Asked
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]
@@ -22,7 +22,9 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
             if any(asked.history == earlier.history for earlier in answered):
                 yield TWICE.at(at(turn, request=asked.number), expected="one request")
                 return
-            if asked.outcome is Outcome.COMPLETED and (asked.said or asked.called):  # nobody got an empty answer
+            if asked.outcome is ExchangeOutcome.COMPLETED and (
+                asked.said or asked.called
+            ):  # nobody got an empty answer
                 answered.append(asked)
 
 

@@ -14,7 +14,7 @@ from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import misplaced_results
 from tpharness.apps.checks.truth import normal, same_output
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]
@@ -68,7 +68,11 @@ def _changes(evidence: AppEvidence, turn: TurnSeen, before: Asked, after: Asked)
 
 def _answers(requests: Iterable[Asked]) -> list[str]:
     """Return the texts of whole answers that can be told from each other: none is a part of another."""
-    said = [normal(a.said) for a in requests if a.outcome is Outcome.COMPLETED and not a.unplanned and normal(a.said)]
+    said = [
+        normal(a.said)
+        for a in requests
+        if a.outcome is ExchangeOutcome.COMPLETED and not a.unplanned and normal(a.said)
+    ]
     return [text for text in said if sum(text in other for other in said) == 1]
 
 

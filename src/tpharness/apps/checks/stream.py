@@ -8,7 +8,7 @@ from dataclasses import replace
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.client import End
 from tpharness.apps.evidence import AppEvidence, TurnSeen
-from tpharness.apps.provider.exchange import Outcome
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.findings import Finding, Kind, Level
 from tpharness.printable import counted
 
@@ -44,7 +44,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 def _failure(turn: TurnSeen) -> Iterator[Finding]:
     reply = turn.reply
     last = turn.asked[-1] if turn.asked else None
-    if reply is None or last is None or last.outcome is not Outcome.BROKEN or reply.end is End.LEFT:
+    if reply is None or last is None or last.outcome is not ExchangeOutcome.BROKEN or reply.end is End.LEFT:
         return
     interrupted = "abort" in reply.types or reply.finish_reason in _ERROR_REASONS
     if not reply.is_stream:

@@ -17,7 +17,7 @@ import msgspec
 from tpharness.apps.client.own_code import StreamRefusedError
 from tpharness.wires.ag_ui.judge import Judge
 from tpharness.wires.ag_ui.objects import Role
-from tpharness.wires.ag_ui.records import Event
+from tpharness.wires.ag_ui.records import BaseEvent
 from tpharness.wires.ag_ui.violations import FATAL
 
 __all__ = ["AgUiRefusedError", "AgUiStream"]
@@ -67,7 +67,7 @@ class AgUiStream:
             wrong = next(one for one in self._judge.findings if one.kind in FATAL)
             raise AgUiRefusedError(f"{wrong.message or wrong.kind.title} ({wrong.kind.code})")
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: BaseEvent) -> None:
         if self._judge.rejected_at is not None:
             return  # what is left of the event for which the client has ended the run
         taken: dict[str, Any] = msgspec.to_builtins(event)

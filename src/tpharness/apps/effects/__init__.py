@@ -1,6 +1,6 @@
 """The ledger of effects: tools of ours that an application may mount, which know exactly when they ran.
 
-In process with `Ledger`, over HTTP with `EffectsEndpoint`, over MCP with `effects.mcp_server` (extra `mcp`);
+In process with `EffectLedger`, over HTTP with `EffectsEndpoint`, over MCP with `effects.mcp_server` (extra `mcp`);
 `MountedLedger` is all of these for one application. `count_effects` is for an application with tools of its own.
 """
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from tpharness.apps.effects.holding import CaseTools, ToolRunSeen
     from tpharness.apps.effects.ledger import (
         DEFAULT_TOOLS,
-        Ledger,
-        RunState,
+        EffectLedger,
+        LedgerRun,
+        LedgerRunState,
         ToolAnswer,
         ToolFailure,
-        ToolRun,
         ToolSpec,
         ToolWaitError,
         reference_of,
@@ -33,13 +33,13 @@ __all__ = [
     "MCP_VARIABLE",
     "URL_VARIABLE",
     "CaseTools",
+    "EffectLedger",
     "EffectsEndpoint",
-    "Ledger",
+    "LedgerRun",
+    "LedgerRunState",
     "MountedLedger",
-    "RunState",
     "ToolAnswer",
     "ToolFailure",
-    "ToolRun",
     "ToolRunSeen",
     "ToolSpec",
     "ToolWaitError",
@@ -55,11 +55,11 @@ __getattr__, __dir__ = lazy_names(
         "tpharness.apps.effects.holding": ("CaseTools", "ToolRunSeen"),
         "tpharness.apps.effects.ledger": (
             "DEFAULT_TOOLS",
-            "Ledger",
-            "RunState",
+            "EffectLedger",
+            "LedgerRunState",
             "ToolAnswer",
             "ToolFailure",
-            "ToolRun",
+            "LedgerRun",
             "ToolSpec",
             "ToolWaitError",
             "reference_of",

@@ -15,7 +15,7 @@ from typing import Any, Self
 import orjson
 from aiohttp import web
 
-from tpharness.apps.effects.ledger import Ledger, ToolFailure
+from tpharness.apps.effects.ledger import EffectLedger, ToolFailure
 from tpharness.apps.loopback import LOOPBACK, listen
 from tpharness.errors import UsageError
 
@@ -28,7 +28,7 @@ _CALL = "X-Tpharness-Call"
 class EffectsEndpoint:
     """The HTTP endpoint of a ledger; an async context manager, bound to 127.0.0.1 only."""
 
-    def __init__(self, ledger: Ledger, *, port: int = 0) -> None:
+    def __init__(self, ledger: EffectLedger, *, port: int = 0) -> None:
         self.ledger = ledger
         self.port = port
         self._runner: web.AppRunner | None = None

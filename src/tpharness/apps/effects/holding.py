@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.apps.effects.ledger import Ledger, RunState, ToolAnswer, ToolRun
+from tpharness.apps.effects.ledger import EffectLedger, LedgerRun, LedgerRunState, ToolAnswer
 
 __all__ = ["CaseTools", "ToolRunSeen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRunSeen:
-    """A run of a tool as the ledger has it; the fields are those of `ToolRun`."""
+    """A run of a tool as the ledger has it; the fields are those of `LedgerRun`."""
 
     number: int
     tool: str
     arguments: Any
     call_id: str
     effect_at: float | None
-    state: RunState
+    state: LedgerRunState
 
     @classmethod
-    def of(cls, run: ToolRun) -> ToolRunSeen:
+    def of(cls, run: LedgerRun) -> ToolRunSeen:
         """Take what a run holds now."""
         return cls(
             number=run.number,
@@ -41,12 +41,12 @@ class ToolRunSeen:
 class CaseTools:
     """The runs of a ledger that start from now on."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: EffectLedger) -> None:
         self._ledger = ledger
         self._first = len(ledger.runs)
 
     @property
-    def runs(self) -> list[ToolRun]:
+    def runs(self) -> list[LedgerRun]:
         """The runs of the case."""
         return self._ledger.runs[self._first :]
 
@@ -65,9 +65,9 @@ class CaseTools:
             run.release()
 
     @property
-    def held(self) -> list[ToolRun]:
+    def held(self) -> list[LedgerRun]:
         """The runs that wait, in the order in which they started."""
-        return [run for run in self.runs if run.state is RunState.HELD]
+        return [run for run in self.runs if run.state is LedgerRunState.HELD]
 
     def are_held(self) -> bool:
         """Whether a run waits."""

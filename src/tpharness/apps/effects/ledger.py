@@ -17,11 +17,11 @@ from tpharness.errors import TargetError, UsageError
 
 __all__ = [
     "DEFAULT_TOOLS",
-    "Ledger",
-    "RunState",
+    "EffectLedger",
+    "LedgerRun",
+    "LedgerRunState",
     "ToolAnswer",
     "ToolFailure",
-    "ToolRun",
     "ToolSpec",
     "ToolWaitError",
     "reference_of",
@@ -36,17 +36,17 @@ class ToolFailure(Exception):  # noqa: N818  # what the tool says, not a mistake
     """A tool fails, as it was told to."""
 
 
-class RunState(StrEnum):
+class LedgerRunState(StrEnum):
     """How far a run is."""
 
     RUNNING = "running"
-    HELD = "held"  # waits for `ToolRun.release`
+    HELD = "held"  # waits for `LedgerRun.release`
     COMPLETED = "completed"  # its result was given to the caller
     FAILED = "failed"  # its error was
     CANCELLED = "cancelled"  # the caller cancelled it, or went away
 
 
-_OPEN = (RunState.RUNNING, RunState.HELD)
+_OPEN = (LedgerRunState.RUNNING, LedgerRunState.HELD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ DEFAULT_TOOLS = (
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class ToolRun:
+class LedgerRun:
     """One run of a tool; times are `loop.time()`, None for what has not happened.
 
     `number` counts the runs of the ledger from 1; `via` is how the call came: "http", "mcp" or "stdio"; `call_id` is
@@ -121,7 +121,7 @@ class ToolRun:
     call_id: str = ""
     effect_at: float | None = None
     ended_at: float | None = None
-    state: RunState = RunState.RUNNING
+    state: LedgerRunState = LedgerRunState.RUNNING
     _changed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _released: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
@@ -131,21 +131,21 @@ class ToolRun:
 
     async def held(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109  # the limit of every wait is an argument
         """Wait until the run holds. ToolWaitError if it does not in so many seconds, or ends before."""
-        await self._wait_for((RunState.HELD,), timeout)
+        await self._wait_for((LedgerRunState.HELD,), timeout)
 
-    async def ended(self, timeout: float = 10.0) -> RunState:  # noqa: ASYNC109
+    async def ended(self, timeout: float = 10.0) -> LedgerRunState:  # noqa: ASYNC109
         """Wait until the run is over, and return how it ended. ToolWaitError after so many seconds."""
-        await self._wait_for((RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED), timeout)
+        await self._wait_for((LedgerRunState.COMPLETED, LedgerRunState.FAILED, LedgerRunState.CANCELLED), timeout)
         return self.state
 
     async def hold(self) -> None:
         """Wait for `release`."""
         if not self._released.is_set():
-            self.change(RunState.HELD)
+            self.change(LedgerRunState.HELD)
             await self._released.wait()
-            self.change(RunState.RUNNING)
+            self.change(LedgerRunState.RUNNING)
 
-    def change(self, state: RunState) -> None:
+    def change(self, state: LedgerRunState) -> None:
         """Note how far the run is."""
         self.state = state
         if state not in _OPEN:
@@ -158,7 +158,7 @@ class ToolRun:
         names = ("number", "tool", "arguments", "via", "call_id", "started_at", "effect_at", "ended_at", "state")
         return {name: getattr(self, name) for name in names}
 
-    async def _wait_for(self, states: tuple[RunState, ...], limit: float) -> None:
+    async def _wait_for(self, states: tuple[LedgerRunState, ...], limit: float) -> None:
         wanted = " or ".join(states)
         try:
             async with asyncio.timeout(limit):
@@ -176,7 +176,7 @@ class ToolRun:
         return f"run {self.number} of {self.tool}"
 
 
-class Ledger:
+class EffectLedger:
     """Tools, their runs in the order in which they started, and where runs hold.
 
     `hold` decides for runs that start after it; `None` stands for every tool.
@@ -184,7 +184,7 @@ class Ledger:
 
     def __init__(self, tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS) -> None:
         self.tools = {tool.name: tool for tool in tools}
-        self.runs: list[ToolRun] = []
+        self.runs: list[LedgerRun] = []
         self._holds: dict[str | None, bool] = {}  # tool → before its effect
         self._given: deque[ToolAnswer] = deque()
         self._taken = 0
@@ -196,7 +196,7 @@ class Ledger:
         self._holds[tool] = before_effect
 
     def stop_holding(self, tool: str | None = None) -> None:
-        """Let runs that start from now on go through; those that hold still need `ToolRun.release`."""
+        """Let runs that start from now on go through; those that hold still need `LedgerRun.release`."""
         self._holds.pop(tool, None)
 
     def answer_next(self, *answers: ToolAnswer) -> None:
@@ -207,7 +207,7 @@ class Ledger:
         """Return how often a tool, or any tool, had its effect."""
         return sum(1 for run in self.runs if run.effect_at is not None and tool in (None, run.tool))
 
-    async def next_run(self, timeout: float = 10.0) -> ToolRun:  # noqa: ASYNC109  # waits have limits
+    async def next_run(self, timeout: float = 10.0) -> LedgerRun:  # noqa: ASYNC109  # waits have limits
         """Return the next run that was not returned yet. ToolWaitError when none starts in so many seconds."""
         try:
             async with asyncio.timeout(timeout):
@@ -230,7 +230,7 @@ class Ledger:
         spec = self._known(tool)
         loop = asyncio.get_running_loop()
         number, now = len(self.runs) + 1, loop.time()
-        run = ToolRun(number=number, tool=tool, arguments=arguments, via=via, started_at=now, call_id=call_id)
+        run = LedgerRun(number=number, tool=tool, arguments=arguments, via=via, started_at=now, call_id=call_id)
         given = self._given.popleft() if self._given else None
         before_effect = self._holds.get(tool, self._holds.get(None))
         self.runs.append(run)
@@ -243,12 +243,12 @@ class Ledger:
             if before_effect is False:
                 await run.hold()
         except asyncio.CancelledError:
-            run.change(RunState.CANCELLED)
+            run.change(LedgerRunState.CANCELLED)
             raise
         except ToolFailure:
-            run.change(RunState.FAILED)
+            run.change(LedgerRunState.FAILED)
             raise
-        run.change(RunState.COMPLETED)
+        run.change(LedgerRunState.COMPLETED)
         return result
 
     def _known(self, tool: str | None) -> ToolSpec | None:

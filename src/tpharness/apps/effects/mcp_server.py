@@ -26,7 +26,7 @@ from mcp.types import (
     Tool,
 )
 
-from tpharness.apps.effects.ledger import Ledger, ToolFailure
+from tpharness.apps.effects.ledger import EffectLedger, ToolFailure
 from tpharness.errors import TargetError, UsageError
 
 __all__ = ["McpEndpoint", "build_server", "serve_stdio"]
@@ -70,7 +70,7 @@ class _UvicornServer(uvicorn.Server):
 class McpEndpoint:
     """The MCP server of a ledger over streamable HTTP at `url`; an async context manager, bound to 127.0.0.1 only."""
 
-    def __init__(self, ledger: Ledger, *, port: int = 0) -> None:
+    def __init__(self, ledger: EffectLedger, *, port: int = 0) -> None:
         self._ledger = ledger
         self.port = port
         self._task: asyncio.Task[None] | None = None

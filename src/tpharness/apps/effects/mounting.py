@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Self
 
 from tpharness.apps.effects.endpoint import EffectsEndpoint
-from tpharness.apps.effects.ledger import DEFAULT_TOOLS, Ledger, ToolSpec
+from tpharness.apps.effects.ledger import DEFAULT_TOOLS, EffectLedger, ToolSpec
 
 __all__ = ["COMMAND_VARIABLE", "MCP_VARIABLE", "URL_VARIABLE", "MountedLedger"]
 
@@ -30,7 +30,7 @@ class MountedLedger:
     """
 
     def __init__(self, names: tuple[str, ...], *, port: int = 0) -> None:
-        self.ledger = Ledger(_tools(names))
+        self.ledger = EffectLedger(_tools(names))
         self.environment: dict[str, str] = {}
         self._port = port
         self._stack = AsyncExitStack()

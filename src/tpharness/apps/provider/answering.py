@@ -7,9 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
-from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.model_apis.plan import Break, Finish, Plan
-from tpharness.model_apis.server import AnswerWriter, ApiServer, Refusal
+from tpharness.model_apis.server import AnswerWriter, ApiRefusal, ApiServer
 from tpharness.output import json_bytes
 from tpharness.targets.connection import delivered, reset
 
@@ -48,19 +48,19 @@ class Answering:
                 return await self._status(plan)
             return await (self._stream(plan) if self._exchange.stream else self._whole(plan))
         except asyncio.CancelledError:
-            self._over(Outcome.DISCONNECTED)
+            self._over(ExchangeOutcome.DISCONNECTED)
             raise
         except ConnectionError:
-            self._over(Outcome.DISCONNECTED)
+            self._over(ExchangeOutcome.DISCONNECTED)
             return self._response
         except BaseException:
-            self._over(Outcome.ERRORED)
+            self._over(ExchangeOutcome.ERRORED)
             raise
 
-    def _over(self, outcome: Outcome) -> None:
+    def _over(self, outcome: ExchangeOutcome) -> None:
         if self._exchange.is_over:
             return
-        self._answer.over(complete=outcome is Outcome.COMPLETED)
+        self._answer.over(complete=outcome is ExchangeOutcome.COMPLETED)
         self._exchange.change(outcome, self._loop.time())
 
     async def _status(self, plan: Plan) -> web.StreamResponse:
@@ -70,8 +70,8 @@ class Answering:
     def _error(self, status: int, text: str) -> web.StreamResponse:
         exchange = self._exchange
         exchange.status, exchange.error_text = status, text
-        body = self._server.error(Refusal(status=status, message=text), exchange.number)
-        self._over(Outcome.BROKEN)
+        body = self._server.error(ApiRefusal(status=status, message=text), exchange.number)
+        self._over(ExchangeOutcome.BROKEN)
         response = json_response(body, status, f"req_{exchange.number}")
         if exchange.plan is not None and exchange.plan.once:
             response.headers["retry-after-ms"] = _SOON  # the SDKs of OpenAI, Anthropic and Vercel wait so long
@@ -101,7 +101,7 @@ class Answering:
         await response.write_eof()
         self._exchange.pieces_written = plan.piece_count
         self._exchange.bytes_written = response.content_length or 0
-        self._over(Outcome.COMPLETED)
+        self._over(ExchangeOutcome.COMPLETED)
         return response
 
     # -------------------------------------------------------------------------------------------------- a stream
@@ -134,7 +134,7 @@ class Answering:
             waiting += answer.close()
         await self._write(waiting + answer.end())
         await self._response.write_eof()
-        self._over(Outcome.COMPLETED)
+        self._over(ExchangeOutcome.COMPLETED)
         return self._response
 
     def _breaks(self, plan: Plan) -> bool:
@@ -164,18 +164,18 @@ class Answering:
                 await self._write(begun + self._answer.failure(plan.error_text))
         self._exchange.error_text = plan.error_text if plan.breaks is Break.ERROR else ""
         await self._response.write_eof()
-        self._over(Outcome.BROKEN)
+        self._over(ExchangeOutcome.BROKEN)
         return self._response
 
     def _reset(self) -> web.StreamResponse:
-        self._over(Outcome.BROKEN)
+        self._over(ExchangeOutcome.BROKEN)
         if self._http.transport is not None:
             reset(self._http.transport)
         return self._response
 
     def _closed(self) -> web.StreamResponse:
         """Close the connection without an answer."""
-        self._over(Outcome.BROKEN)
+        self._over(ExchangeOutcome.BROKEN)
         if self._http.transport is not None:
             self._http.transport.close()
         return self._response

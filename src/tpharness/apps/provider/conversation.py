@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from tpharness.apps.marks import call_id
-from tpharness.apps.provider.exchange import Exchange, Outcome, WaitError
+from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome, WaitError
 from tpharness.model_apis.plan import Plan
 
 __all__ = ["Conversation", "Conversations"]
@@ -23,7 +23,7 @@ _TITLE = re.compile(
     r"tags?|categor(?:y|i[sz]e)|name (?:for )?(?:this|the) (?:chat|thread|conversation))\b",
     re.IGNORECASE,
 )
-_FAILED = (Outcome.BROKEN, Outcome.DISCONNECTED)
+_FAILED = (ExchangeOutcome.BROKEN, ExchangeOutcome.DISCONNECTED)
 
 
 class Conversation:

@@ -15,14 +15,14 @@ from tpharness.model_apis.plan import Plan
 from tpharness.model_apis.registry import ApiName
 from tpharness.printable import counted
 
-__all__ = ["Exchange", "Outcome", "WaitError"]
+__all__ = ["Exchange", "ExchangeOutcome", "WaitError"]
 
 
 class WaitError(TargetError):
     """Something that was awaited did not happen in time, or cannot happen any more."""
 
 
-class Outcome(StrEnum):
+class ExchangeOutcome(StrEnum):
     """What became of an answer."""
 
     ANSWERING = "answering"  # it is being written
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
     ERRORED = "errored"  # the provider could not answer: its own mistake, or it was closed
 
 
-_OPEN = (Outcome.ANSWERING, Outcome.HELD)
+_OPEN = (ExchangeOutcome.ANSWERING, ExchangeOutcome.HELD)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -72,7 +72,7 @@ class Exchange:
     plan: Plan | None = None
     pieces_written: int = 0
     bytes_written: int = 0
-    outcome: Outcome = Outcome.ANSWERING
+    outcome: ExchangeOutcome = ExchangeOutcome.ANSWERING
     started_at: float = 0.0
     ended_at: float | None = None
     _changed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
@@ -104,11 +104,11 @@ class Exchange:
 
     async def held(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109  # the limit of every wait is an argument
         """Wait until the answer holds. WaitError if it does not in so many seconds, or ends before."""
-        await self._wait_for((Outcome.HELD,), timeout, "its answer holds")
+        await self._wait_for((ExchangeOutcome.HELD,), timeout, "its answer holds")
 
-    async def ended(self, timeout: float = 10.0) -> Outcome:  # noqa: ASYNC109
+    async def ended(self, timeout: float = 10.0) -> ExchangeOutcome:  # noqa: ASYNC109
         """Wait until nothing more will be written, and return the outcome. WaitError after so many seconds."""
-        await self._wait_for(tuple(o for o in Outcome if o not in _OPEN), timeout, "its answer has ended")
+        await self._wait_for(tuple(o for o in ExchangeOutcome if o not in _OPEN), timeout, "its answer has ended")
         return self.outcome
 
     def release(self, hold_at: int | None = None) -> None:
@@ -133,11 +133,11 @@ class Exchange:
         """Wait for `release`."""
         self._released.clear()
         self._hold_at = None
-        self.change(Outcome.HELD)
+        self.change(ExchangeOutcome.HELD)
         await self._released.wait()
-        self.change(Outcome.ANSWERING)
+        self.change(ExchangeOutcome.ANSWERING)
 
-    def change(self, outcome: Outcome, at: float | None = None) -> None:
+    def change(self, outcome: ExchangeOutcome, at: float | None = None) -> None:
         """Note what became of the answer; `at` is the time of its end."""
         if self.is_over:
             return
@@ -147,7 +147,7 @@ class Exchange:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
-    async def _wait_for(self, outcomes: tuple[Outcome, ...], limit: float, what: str) -> None:
+    async def _wait_for(self, outcomes: tuple[ExchangeOutcome, ...], limit: float, what: str) -> None:
         try:
             async with asyncio.timeout(limit):
                 while self.outcome not in outcomes:

@@ -19,13 +19,21 @@ from tpharness.apps.loopback import LOOPBACK, listen
 from tpharness.apps.provider.answering import Answering, json_response
 from tpharness.apps.provider.conversation import Conversation, Conversations
 from tpharness.apps.provider.environment import environment
-from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.apps.provider.plain import plain_plan
 from tpharness.findings import Finding, Level
 from tpharness.model_apis.check import check_payload
 from tpharness.model_apis.event_bytes import load
 from tpharness.model_apis.registry import APIS, FALLBACK, ApiName
-from tpharness.model_apis.server import ApiServer, Incoming, Refusal, Request, ServerOptions, SideRequest, not_an_object
+from tpharness.model_apis.server import (
+    ApiRefusal,
+    ApiServer,
+    Incoming,
+    Request,
+    ServerOptions,
+    SideRequest,
+    not_an_object,
+)
 
 __all__ = ["Provider"]
 
@@ -70,7 +78,7 @@ class Provider:
         """Stop listening; answers on their way are cut off, and are noted as `ERRORED`."""
         now = asyncio.get_running_loop().time()
         for exchange in self._open:
-            exchange.change(Outcome.ERRORED, now)
+            exchange.change(ExchangeOutcome.ERRORED, now)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -120,10 +128,10 @@ class Provider:
             )
             answer = api.serve(asked)
             if answer is not None:
-                return self._refused(name, answer) if isinstance(answer, Refusal) else json_response(answer.value)
+                return self._refused(name, answer) if isinstance(answer, ApiRefusal) else json_response(answer.value)
         self.strays.append(f"{http.method} {http.path}")
         message = f"Unknown request URL: {http.method} {http.path}. Please check the URL for typos."
-        return self._refused(FALLBACK.name, Refusal(status=404, message=message, code="unknown_url"))
+        return self._refused(FALLBACK.name, ApiRefusal(status=404, message=message, code="unknown_url"))
 
     async def _tracked(self, http: web.Request, api: ApiName, body: dict[str, Any]) -> web.StreamResponse:
         task = asyncio.current_task()
@@ -165,7 +173,7 @@ class Provider:
         refusal = self._refusal(server, request, findings)
         if refusal is not None:
             exchange.status, exchange.error_text = refusal.status, refusal.message
-            exchange.change(Outcome.REFUSED, exchange.started_at)
+            exchange.change(ExchangeOutcome.REFUSED, exchange.started_at)
             return self._refused(api, refusal)
         plan = conversation.plan_for(exchange) if conversation is not None else None
         exchange.unplanned = conversation is not None and plan is None
@@ -177,7 +185,7 @@ class Provider:
         finally:
             self._open.discard(exchange)
 
-    def _refusal(self, server: ApiServer, request: Request, findings: list[Finding]) -> Refusal | None:
+    def _refusal(self, server: ApiServer, request: Request, findings: list[Finding]) -> ApiRefusal | None:
         if not self.strict:
             return None
         if request.refusal is not None:
@@ -185,7 +193,7 @@ class Provider:
         first = next((finding for finding in findings if finding.level is Level.MUST), None)
         return None if first is None else server.refuse(first, request)
 
-    def _refused(self, api: ApiName, refusal: Refusal) -> web.Response:
+    def _refused(self, api: ApiName, refusal: ApiRefusal) -> web.Response:
         return json_response(
             self._apis[api].error(refusal, self._count), refusal.status, request_id=f"req_{self._count}"
         )

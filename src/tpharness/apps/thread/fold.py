@@ -15,13 +15,13 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.wires.vsp.assembler import Assembler
 
-__all__ = ["NOT_COMPARED", "Folded", "fold_streams"]
+__all__ = ["NOT_COMPARED", "FoldedChat", "fold_streams"]
 
 NOT_COMPARED = "two answers streamed at once, and the client does not know in which order their turns stand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folded:
+class FoldedChat:
     """The client's journal of a chat. `is_whole` says whether every stream came to the end of its turn."""
 
     journal: Journal
@@ -44,7 +44,7 @@ class Folded:
         return count
 
 
-def fold_streams(streams: Sequence[StreamSeen]) -> Folded | None:
+def fold_streams(streams: Sequence[StreamSeen]) -> FoldedChat | None:
     """Fold the streams of a chat one after another, None where two of them ran at once."""
     kept: list[StreamSeen] = []
     for stream in streams:
@@ -66,7 +66,7 @@ def fold_streams(streams: Sequence[StreamSeen]) -> Folded | None:
         is_whole = is_whole and stream.end is End.ENDED and assembler.turn_ended
         assembler.close(stream.end.interruption, stream.over)
     begun = kept[0].begun if kept else "1970-01-01T00:00:00Z"
-    return Folded(journal=assembler.journal(), begun=begun, is_whole=is_whole)
+    return FoldedChat(journal=assembler.journal(), begun=begun, is_whole=is_whole)
 
 
 def _time(text: str) -> datetime:

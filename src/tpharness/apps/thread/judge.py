@@ -14,9 +14,9 @@ from typing import Any
 from tpharness.apps.checks.contract import at
 from tpharness.apps.checks.truth import normal
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.apps.provider.exchange import Outcome as Answered
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.apps.thread.document import Document, read_document
-from tpharness.apps.thread.fold import NOT_COMPARED, Folded, fold_streams
+from tpharness.apps.thread.fold import NOT_COMPARED, FoldedChat, fold_streams
 from tpharness.checks.growth import first_missing
 from tpharness.checks.identity import DIFFERS
 from tpharness.checks.monotonicity import SHRANK
@@ -35,7 +35,7 @@ KEEPS_UNFINISHED = Kind("thread-keeps-unfinished")
 NOT_CUT = Kind("thread-turn-not-cut")
 KINDS = (KEEPS_UNFINISHED, NOT_CUT)
 _MOST = 3  # differences shown; later ones often follow from the first
-_CUT = (Answered.DISCONNECTED, Answered.BROKEN)
+_CUT = (ExchangeOutcome.DISCONNECTED, ExchangeOutcome.BROKEN)
 
 
 def judge_thread(evidence: AppEvidence) -> Result | None:
@@ -78,7 +78,7 @@ def _state(findings: Sequence[Finding] | None) -> CheckState:
     return CheckState.FAILED if any(f.level is Level.MUST for f in findings) else CheckState.PASSED
 
 
-def _describe(document: Document | None, folded: Folded | None) -> str:
+def _describe(document: Document | None, folded: FoldedChat | None) -> str:
     """Say in a line how the thread was judged."""
     if document is None:
         return "not compared with the client's thread: the last answer was not a thread"
@@ -118,7 +118,7 @@ def _gone(documents: Sequence[tuple[TurnSeen, Document | None]]) -> Iterator[Fin
             yield SHRANK.at(at(turn, what="the thread"), "the thread that was there is gone", got=got)
 
 
-def _differs(turn: TurnSeen, document: Document, version: Version, folded: Folded) -> Iterator[Finding]:
+def _differs(turn: TurnSeen, document: Document, version: Version, folded: FoldedChat) -> Iterator[Finding]:
     """Yield where the thread and the client's own disagree: equal where nothing was lost, else an extension of it."""
     place = at(turn, what="the thread")
     theirs, ours = _comparable(document.thread), _comparable(folded.thread(version))
@@ -150,7 +150,7 @@ def _text(part: Mapping[str, Any]) -> Any:
     return content
 
 
-def _unfinished(evidence: AppEvidence, document: Document, version: Version, folded: Folded) -> Iterator[Finding]:
+def _unfinished(evidence: AppEvidence, document: Document, version: Version, folded: FoldedChat) -> Iterator[Finding]:
     """Yield what the thread keeps of answers that the model could not finish, in turns that the client saw cut."""
     for turn in evidence.turns:
         last = turn.asked[-1] if turn.asked else None
@@ -161,7 +161,7 @@ def _unfinished(evidence: AppEvidence, document: Document, version: Version, fol
         complete = sum(_is_complete(answer, version) for answer in answers)
         if complete > folded.completed_turns(turn.says):
             yield NOT_CUT.at(place, got="complete", expected=f"cut: the model's answer {len(turn.asked)} was")
-        whole = [asked for asked in turn.asked if asked.outcome is Answered.COMPLETED]
+        whole = [asked for asked in turn.asked if asked.outcome is ExchangeOutcome.COMPLETED]
         for message in (m for answer in answers for m in answer["messages"] if m["message_type"] == "response"):
             kept = _kept(message, last, whole)
             if kept:

@@ -18,8 +18,8 @@ from typing import Any
 
 from tpharness.cli.batch.ledger import Entry, digest_of
 from tpharness.cli.batch.outputs import Output, check_free, open_output, write_result
-from tpharness.cli.batch.sources import JSON_FILES, Source, Sources
-from tpharness.cli.batch.work import Document, Done, Note, Work
+from tpharness.cli.batch.sources import JSON_FILES, BatchSource, Sources
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, Work
 from tpharness.cli.options import Exit
 from tpharness.errors import InputError, ScenarioError, ThreadError, TpharnessError, UsageError
 from tpharness.output import json_bytes, json_text, write_atomically, write_bytes
@@ -78,7 +78,7 @@ def each_document(files: Sequence[str], work: Work, options: BatchOptions) -> No
     raise Exit(total.code)
 
 
-def _do_one(document: Document, work: Work, options: BatchOptions) -> int:
+def _do_one(document: BatchDocument, work: Work, options: BatchOptions) -> int:
     check_free(options.output, force=options.force)
     done = work(replace(document, alone=True))
     if options.as_json or not (options.makes or options.output == "-"):
@@ -93,7 +93,7 @@ def _do_one(document: Document, work: Work, options: BatchOptions) -> int:
     return done.code
 
 
-def _report(name: str, done: Done, options: BatchOptions) -> Any:
+def _report(name: str, done: DocumentDone, options: BatchOptions) -> Any:
     if done.report is not None:
         return done.report
     made = {"result": done.value} if options.makes else {}
@@ -118,7 +118,7 @@ class _One:
 
     name: str
     entry: Entry
-    done: Done | None
+    done: DocumentDone | None
     """None if an earlier run has done it."""
     result: bytes | None = None
     written: str = ""
@@ -135,19 +135,19 @@ def _all_results(sources: Sources, work: Work, options: BatchOptions, output: Ou
     yield from map_in_order(task, known, Workers(jobs=options.jobs))
 
 
-def _batches(sources: Iterable[Source]) -> Iterator[list[Source]]:
+def _batches(sources: Iterable[BatchSource]) -> Iterator[list[BatchSource]]:
     items = iter(sources)
     while batch := list(islice(items, _A_BATCH)):
         yield batch
 
 
 def _do_batch(
-    batch: list[tuple[Source, Entry | None]], *, work: Work, options: BatchOptions, folder: Path | None
+    batch: list[tuple[BatchSource, Entry | None]], *, work: Work, options: BatchOptions, folder: Path | None
 ) -> list[_One]:
     return [_do(source, known, work, options, folder) for source, known in batch]
 
 
-def _do(source: Source, known: Entry | None, work: Work, options: BatchOptions, folder: Path | None) -> _One:
+def _do(source: BatchSource, known: Entry | None, work: Work, options: BatchOptions, folder: Path | None) -> _One:
     digest = ""
     try:
         document = source.read()
@@ -167,11 +167,11 @@ def _do(source: Source, known: Entry | None, work: Work, options: BatchOptions, 
         done, result, written_to = _of_error(error), None, ""
     entry = Entry(digest=digest, outcome=done.outcome, code=done.code)
     if options.makes:  # what was made does not go back to the parent process twice
-        done = Done(outcome=done.outcome, code=done.code, lines=done.lines, notes=done.notes, facts=done.facts)
+        done = DocumentDone(outcome=done.outcome, code=done.code, lines=done.lines, notes=done.notes, facts=done.facts)
     return _One(name=source.name, entry=entry, done=done, result=result, written=written_to)
 
 
-def _result(name: str, done: Done, options: BatchOptions) -> bytes | None:
+def _result(name: str, done: DocumentDone, options: BatchOptions) -> bytes | None:
     """Return what is written for a document, a line; None if nothing is."""
     if not options.makes:
         if options.as_json or options.output != "-":
@@ -184,14 +184,14 @@ def _result(name: str, done: Done, options: BatchOptions) -> bytes | None:
     return (json_bytes(done.value) if done.raw is None else done.raw) + b"\n"
 
 
-def _of_error(error: TpharnessError) -> Done:
+def _of_error(error: TpharnessError) -> DocumentDone:
     outcome = "unreadable" if isinstance(error, InputError) else "refused"
     findings = error.findings if isinstance(error, ScenarioError | ThreadError) else ()
     shown = [finding.line() for finding in findings[:_SHOWN_FINDINGS]]
     more = len(findings) - len(shown)
     notes = [error.line, *(f"  {line}" for line in shown), *([f"  and {more} more"] if more > 0 else [])]
     facts = {"error": error.line, "findings": [finding.as_json() for finding in findings]}
-    return Done(outcome=outcome, code=2, facts=facts, notes=tuple(Note(line=note) for note in notes))
+    return DocumentDone(outcome=outcome, code=2, facts=facts, notes=tuple(BatchNote(line=note) for note in notes))
 
 
 class _Notes:
@@ -202,7 +202,7 @@ class _Notes:
         self._times: dict[str, int] = {}
         self._others = 0
 
-    def add(self, note: Note, kind: str, name: str = "") -> None:
+    def add(self, note: BatchNote, kind: str, name: str = "") -> None:
         """Count a note of a kind; the first of it is kept, with the name of its document."""
         kind = kind or note.line
         if kind not in self._lines and len(self._lines) == _MOST_KINDS:
@@ -243,7 +243,7 @@ class _Total:
             self._print_of(one, one.done)
         self._progress()
 
-    def _print_of(self, one: _One, done: Done) -> None:
+    def _print_of(self, one: _One, done: DocumentDone) -> None:
         failed = done.code == 2
         if failed:
             say(*(_named(note.line, one.name) for note in done.notes), err=True)
@@ -291,7 +291,7 @@ def _named(line: str, name: str) -> str:
     return line if not name or name in line or line.startswith("  ") else f"{name}: {line}"
 
 
-def _print_notes(notes: Sequence[Note]) -> None:
+def _print_notes(notes: Sequence[BatchNote]) -> None:
     counted = _Notes()
     for note in notes:
         counted.add(note, f"{note.what}; {note.why}" if note.why else "")

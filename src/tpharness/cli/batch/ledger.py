@@ -16,7 +16,7 @@ import orjson
 
 from tpharness.errors import InputError, UsageError
 
-__all__ = ["FOLDER_LEDGER", "Entry", "Ledger", "digest_of"]
+__all__ = ["FOLDER_LEDGER", "BatchLedger", "Entry", "digest_of"]
 
 FOLDER_LEDGER = ".tpharness-done.jsonl"
 _FORMAT = "tpharness-done/1"
@@ -38,7 +38,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-class Ledger:
+class BatchLedger:
     """The file, open for more lines."""
 
     def __init__(self, path: Path, command: str, *, resume: bool) -> None:
@@ -68,9 +68,9 @@ class Ledger:
         """Write what was noted, and close the file."""
         self._file.close()
 
-    def anew(self) -> Ledger:
+    def anew(self) -> BatchLedger:
         """Return an empty one beside this, which `take_place` puts in its place."""
-        return Ledger(self._path.with_name(f"{self._path.name}.new"), self._command, resume=False)
+        return BatchLedger(self._path.with_name(f"{self._path.name}.new"), self._command, resume=False)
 
     def take_place(self) -> None:
         """Take the place of the one that this was made beside."""

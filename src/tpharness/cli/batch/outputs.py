@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from tpharness.cli.batch.ledger import FOLDER_LEDGER, Entry, Ledger
+from tpharness.cli.batch.ledger import FOLDER_LEDGER, BatchLedger, Entry
 from tpharness.errors import InputError, UsageError
 from tpharness.output import check_writable, write_bytes
 
@@ -54,7 +54,7 @@ def open_output(output: str, command: str, *, resume: bool, force: bool) -> Outp
         if path.exists() and not (resume or force):
             raise UsageError(f"{path} exists", hint=_IN_USE)
         ledger = path.with_name(f".{path.name}.done")
-        return _Lines(path, Ledger(ledger, command, resume=resume and path.exists()))
+        return _Lines(path, BatchLedger(ledger, command, resume=resume and path.exists()))
     if path.exists() and not path.is_dir():
         hint = "for results of many documents name a folder, or a file that ends with .jsonl"
         raise UsageError(f"{path} is a file", hint=hint)
@@ -65,7 +65,7 @@ def open_output(output: str, command: str, *, resume: bool, force: bool) -> Outp
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {path}: {error.strerror}", hint="make the one above it") from error
-    return _Folder(path, Ledger(path / FOLDER_LEDGER, command, resume=resume and used))
+    return _Folder(path, BatchLedger(path / FOLDER_LEDGER, command, resume=resume and used))
 
 
 def write_result(folder: Path, place: str, result: bytes) -> None:
@@ -100,7 +100,7 @@ class _Nowhere:
 
 
 class _Folder:
-    def __init__(self, folder: Path, ledger: Ledger) -> None:
+    def __init__(self, folder: Path, ledger: BatchLedger) -> None:
         self.folder: Path | None = folder
         self._ledger = ledger
 
@@ -121,7 +121,7 @@ class _Folder:
 class _Lines:
     """A JSON Lines file. What it has of documents that were done again is left out when it is closed."""
 
-    def __init__(self, path: Path, ledger: Ledger) -> None:
+    def __init__(self, path: Path, ledger: BatchLedger) -> None:
         self.folder: Path | None = None
         self._path, self._ledger = path, ledger
         self._replaced = False

@@ -16,12 +16,12 @@ from typing import IO, Any, Literal
 
 import orjson
 
-from tpharness.cli.batch.work import Document
+from tpharness.cli.batch.work import BatchDocument
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.errors import InputError, UsageError
 from tpharness.protocol.parse import MAX_SIZE
 
-__all__ = ["JSON_FILES", "Source", "Sources"]
+__all__ = ["JSON_FILES", "BatchSource", "Sources"]
 
 JSON_FILES = (".json", ".jsonl", ".ndjson")
 """The endings of the files that are taken from a folder."""
@@ -35,17 +35,17 @@ Content = Literal["documents", "messages", "other"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class BatchSource:
     """One document that has not been read yet, or a line of a file that has."""
 
     name: str
     place: str
     data: bytes | None = None
 
-    def read(self) -> Document:
+    def read(self) -> BatchDocument:
         """Read it. InputError says what is wrong with the file."""
         data = read_bytes(self.name) if self.data is None else self.data
-        return Document(name=self.name, data=data, place=self.place)
+        return BatchDocument(name=self.name, data=data, place=self.place)
 
 
 class Sources:
@@ -61,7 +61,7 @@ class Sources:
         self._endings = tuple(endings)
         self._of_stdin = _peek(sys.stdin.buffer) if "-" in files else []
 
-    def only(self) -> Document | None:
+    def only(self) -> BatchDocument | None:
         """Return the document if there is one, and None for folders, several files, and lines that are documents."""
         if len(self._files) != 1:
             return None
@@ -75,7 +75,7 @@ class Sources:
         first = next(iter(self))
         return None if first.data is not None and first.name != name else first.read()
 
-    def __iter__(self) -> Iterator[Source]:
+    def __iter__(self) -> Iterator[BatchSource]:
         root = _root(self._files)
         for name in self._files:
             if name == "-":
@@ -121,9 +121,9 @@ def _files_below(folder: str, endings: Sequence[str]) -> Iterator[str]:
             yield path
 
 
-def _from_file(name: str, place: str) -> Iterator[Source]:
+def _from_file(name: str, place: str) -> Iterator[BatchSource]:
     if Path(name).suffix not in _LINES:
-        yield Source(name=name, place=place)
+        yield BatchSource(name=name, place=place)
         return
     try:
         with Path(name).open("rb") as file:
@@ -137,10 +137,10 @@ def _from_file(name: str, place: str) -> Iterator[Source]:
                 return
     except (OSError, ValueError):  # said when it is read
         pass
-    yield Source(name=name, place=place)
+    yield BatchSource(name=name, place=place)
 
 
-def _from_stdin(peeked: list[bytes], stream: IO[bytes]) -> Iterator[Source]:
+def _from_stdin(peeked: list[bytes], stream: IO[bytes]) -> Iterator[BatchSource]:
     content = _content_of(peeked) if len(peeked) > 1 and _value(peeked[0]) is not _NOTHING else "other"
     if content == "documents":
         yield from _of_lines("-", "stdin", chain(peeked, _lines_of(stream, "-")))
@@ -148,7 +148,7 @@ def _from_stdin(peeked: list[bytes], stream: IO[bytes]) -> Iterator[Source]:
         yield _of_messages("-", "stdin.json", chain(peeked, _lines_of(stream, "-")))
     else:
         data = b"".join(peeked)
-        yield Source(name="-", place="stdin.json", data=data + stream.read(MAX_SIZE + 1 - len(data)))
+        yield BatchSource(name="-", place="stdin.json", data=data + stream.read(MAX_SIZE + 1 - len(data)))
 
 
 def _peek(stream: IO[bytes]) -> list[bytes]:
@@ -169,15 +169,15 @@ def _lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
         yield line
 
 
-def _of_lines(name: str, place: str, lines: Iterable[bytes]) -> Iterator[Source]:
+def _of_lines(name: str, place: str, lines: Iterable[bytes]) -> Iterator[BatchSource]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield Source(name=f"{name}:{number}", place=str(Path(place, f"{number}.json")), data=line.strip())
+            yield BatchSource(name=f"{name}:{number}", place=str(Path(place, f"{number}.json")), data=line.strip())
 
 
-def _of_messages(name: str, place: str, lines: Iterable[bytes]) -> Source:
+def _of_messages(name: str, place: str, lines: Iterable[bytes]) -> BatchSource:
     data = b"[" + b",".join(stripped for line in lines if (stripped := line.strip())) + b"]"
-    return Source(name=name, place=str(Path(place).with_suffix(".json")), data=data)
+    return BatchSource(name=name, place=str(Path(place).with_suffix(".json")), data=data)
 
 
 def _value(line: bytes) -> Any:

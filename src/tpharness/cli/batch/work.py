@@ -13,11 +13,11 @@ from tpharness.protocol.parse import parse_json, unreadable
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
 
-__all__ = ["Document", "Done", "Note", "Work", "document_json", "document_thread"]
+__all__ = ["BatchDocument", "BatchNote", "DocumentDone", "Work", "document_json", "document_thread"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class BatchDocument:
     """The bytes of one document; errors call it `name`, and its result in a folder has the path `place`.
 
     It is `alone` if the command was given no other.
@@ -30,7 +30,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class BatchNote:
     """Something that a person should know beside the result, such as what was left out.
 
     Of several that say the same thing the first is printed, with the number of the others: the same by `what` and `why`
@@ -42,13 +42,13 @@ class Note:
     why: str = ""
 
     @classmethod
-    def of_loss(cls, loss: Loss, begin: str = "left out", *, of: str = "") -> Note:
+    def of_loss(cls, loss: Loss, begin: str = "left out", *, of: str = "") -> BatchNote:
         """Return the note about something that the result does not have."""
         return cls(line=f"{begin} {loss.pointer}{of}: {loss.what}; {loss.why}", what=loss.what, why=loss.why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class DocumentDone:
     """What a command has done with one document.
 
     `outcome` is the word that the total counts. `value` is the JSON value that was made, or `raw` its bytes where they
@@ -61,16 +61,16 @@ class Done:
     value: Any = None
     raw: bytes | None = None
     lines: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[BatchNote, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     report: Any = None
 
 
-Work = Callable[[Document], Done]
+Work = Callable[[BatchDocument], DocumentDone]
 """What is done with each document. It is pickled, and its `repr` says what `--resume` may go on with."""
 
 
-def document_json(document: Document) -> tuple[Any, list[Note]]:
+def document_json(document: BatchDocument) -> tuple[Any, list[BatchNote]]:
     """Return the JSON value of a document, and what was odd about its text. InputError if there is none."""
     name, data = document.name, document.data
     if data.startswith((b"data:", b"event:", b":")):
@@ -79,10 +79,10 @@ def document_json(document: Document) -> tuple[Any, list[Note]]:
     parsed = parse_json(data, file=name)
     if not parsed.ok:
         raise unreadable(parsed)
-    return parsed.value, [Note(line=finding.line()) for finding in parsed.findings]
+    return parsed.value, [BatchNote(line=finding.line()) for finding in parsed.findings]
 
 
-def document_thread(document: Document) -> tuple[dict[str, Any], list[Note]]:
+def document_thread(document: BatchDocument) -> tuple[dict[str, Any], list[BatchNote]]:
     """Return the thread in a document, with what a reader fills in (R3), and notes about it.
 
     InputError if there is no JSON value, or one that does not have a thread's shape.
@@ -91,7 +91,9 @@ def document_thread(document: Document) -> tuple[dict[str, Any], list[Note]]:
     thread, filled = fill_agents(value)
     for finding in filled:
         line = finding.with_place(file=document.name).line()
-        notes.append(Note(line=line, what=line, why=finding.code))  # each place of one document, once a kind in a batch
+        notes.append(
+            BatchNote(line=line, what=line, why=finding.code)
+        )  # each place of one document, once a kind in a batch
     problem = find_shape_problem(thread)
     if problem is not None:
         raise InputError(f"{document.name} is not a thread: {problem}", hint="`tpharness check` reports every problem")

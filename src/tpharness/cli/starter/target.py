@@ -15,7 +15,7 @@ Json = dict[str, Any]
 PLAYED = {"model_request", "part_start", "part_delta", "part_end", "model_response_end", "agent_run_result"}
 
 
-class CannotPlayError(Exception):
+class UnplayableError(Exception):
     """The case has what this server does not do yet."""
 
 
@@ -29,7 +29,7 @@ def answer(request: Json) -> Json:
             return {"served": {"threads": {"0.0.4": serve(request["case"])}}}
         case "stop":
             return {"stopped": True}
-    raise CannotPlayError(f"no {request['op']} yet")
+    raise UnplayableError(f"no {request['op']} yet")
 
 
 def serve(case: Json) -> Json:
@@ -55,7 +55,7 @@ def play(run: Json) -> Json | None:
     for event in run["events"]:
         kind = event["event_kind"]
         if kind not in PLAYED or event.get("part", {}).get("part_kind", "text") != "text":
-            raise CannotPlayError(f"texts only so far: no {kind} of this kind")
+            raise UnplayableError(f"texts only so far: no {kind} of this kind")
         if kind == "model_request":
             asked = {name: event[name] for name in ("model_name", "provider_name") if event.get(name)}
         elif kind == "part_start":
@@ -83,7 +83,7 @@ def main() -> None:
         request = json.loads(line)
         try:
             told = answer(request)
-        except CannotPlayError as error:
+        except UnplayableError as error:
             told = {"error": {"message": str(error), "cannot_play": True}}
         sys.stdout.buffer.write(json.dumps({"id": request["id"], **told}).encode() + b"\n")
         sys.stdout.buffer.flush()

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 
 from tpharness.errors import UsageError
-from tpharness.explore.campaigns.cases import CaseRange, Found, Judged, judge_case, judge_range
+from tpharness.explore.campaigns.cases import CaseRange, GeneratedFailure, Judged, judge_case, judge_range
 from tpharness.explore.campaigns.judging import CampaignJudge
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state, save_state
 from tpharness.explore.campaigns.subject_files import save_subject
@@ -171,7 +171,7 @@ class Campaign:
         self.state.next = one.number + 1
         self.state.cases += one.cases
 
-    def _known(self, found: Found) -> FoundFailure | None:
+    def _known(self, found: GeneratedFailure) -> FoundFailure | None:
         """Return the failure that a case shows again: the one of its cause, or one whose smallest case has this too."""
         failures = self.state.failures
         covering = (f for f in failures.values() if found.cause.key in f.beside and found.beside.issuperset(f.beside))
@@ -189,7 +189,7 @@ class Campaign:
         with Session() as session:
             return not CampaignJudge(session, thorough=False).findings(kind, subject)
 
-    def _found(self, number: int, found: Found, subject: Subject) -> None:
+    def _found(self, number: int, found: GeneratedFailure, subject: Subject) -> None:
         """Shrink a failure of a new cause, write it down, and remember it."""
         kind, findings, key = found.kind, found.findings, found.cause.key
         judge, versions = CampaignJudge(self.session, thorough=False), getattr(subject, "versions", ())

@@ -21,7 +21,7 @@ from tpharness.run.session import Session
 from tpharness.targets.contract import SteppableClient, SteppableServer
 from tpharness.verdict.causes import Cause, causes_of
 
-__all__ = ["CaseRange", "Found", "Judged", "RangeJudged", "case_source", "judge_case", "judge_range"]
+__all__ = ["CaseRange", "GeneratedFailure", "Judged", "RangeJudged", "case_source", "judge_case", "judge_range"]
 
 _THOROUGH = {
     **dict.fromkeys(FuzzKind, 1),
@@ -34,7 +34,7 @@ _SEED_BITS = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class GeneratedFailure:
     """A failure of `cause`: the subject, and what is wrong with it; `beside` has the keys of all causes that it shows.
 
     `subject` is None where the same range has reported a failure of the same causes already.
@@ -53,7 +53,7 @@ class Judged:
 
     number: int
     cases: int
-    failures: tuple[Found, ...] = ()
+    failures: tuple[GeneratedFailure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +94,14 @@ def judge_case(session: Session, kinds: tuple[FuzzKind, ...], seed: int, number:
     if quick and _passes(made, session, idempotence=turn % _IDEMPOTENCE_EVERY == 0):
         return Judged(number=number, cases=len(made.cuts) + 1)
     judge = CampaignJudge(session, thorough=thorough)
-    failing: dict[tuple[str, frozenset[str]], Found] = {}
+    failing: dict[tuple[str, frozenset[str]], GeneratedFailure] = {}
     every = subjects(made)
     for subject in every:
         findings = judge.findings(kind, subject)
         causes = causes_of(findings)
         beside = frozenset(cause.key for cause in causes)
         for cause in causes:
-            found = Found(kind=kind, subject=subject, findings=findings, cause=cause, beside=beside)
+            found = GeneratedFailure(kind=kind, subject=subject, findings=findings, cause=cause, beside=beside)
             failing.setdefault((cause.key, beside), found)
     return Judged(number=number, cases=len(every), failures=tuple(failing.values()))
 

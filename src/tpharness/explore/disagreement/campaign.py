@@ -24,7 +24,7 @@ from tpharness.run.sweeps.failures import make_failure_file, make_folder
 from tpharness.scenario import Expectation, Scenario
 from tpharness.verdict.causes import Cause
 
-__all__ = ["Found", "compare_scenarios", "generated_scenarios", "given_scenarios", "save_found"]
+__all__ = ["FoundDifference", "compare_scenarios", "generated_scenarios", "given_scenarios", "save_found"]
 
 _TARGETS_DIFFER = Kind("targets-differ")
 _LEGAL_EVERY = 4
@@ -32,7 +32,7 @@ _LEGAL_EVERY = 4
 
 
 @dataclass(slots=True)
-class Found:
+class FoundDifference:
     """One cause: the disagreement in the smallest scenario that shows it, how many cases did, and the first of them."""
 
     disagreement: Disagreement
@@ -69,9 +69,9 @@ def compare_scenarios(
     shrink_seconds: float,
     progress: Callable[[int, int], None] = lambda *_: None,
     clock: Callable[[], float] = time.monotonic,
-) -> tuple[int, list[Found]]:
+) -> tuple[int, list[FoundDifference]]:
     """Play scenarios on a panel; return how many were played, and the causes of disagreement that were found."""
-    found: dict[str, Found] = {}
+    found: dict[str, FoundDifference] = {}
     played = 0
     for name, scenario in scenarios:
         played += 1
@@ -82,7 +82,7 @@ def compare_scenarios(
                 continue
             smallest = _shrink(panel, one, scenario, shrink_seconds, clock) if shrink_seconds else scenario
             shown = next((d for d in find_disagreements(panel.views(smallest)) if d.key == one.key), None)
-            found[one.key] = Found(shown or one, smallest if shown else scenario, name)
+            found[one.key] = FoundDifference(shown or one, smallest if shown else scenario, name)
         progress(played, len(found))
     return played, list(found.values())
 
@@ -98,7 +98,7 @@ def _shrink(
     return reduce_scenario(scenario, parts)
 
 
-def save_found(found: Found, folder: Path, *, found_by: str, sides: tuple[str, ...]) -> Path:
+def save_found(found: FoundDifference, folder: Path, *, found_by: str, sides: tuple[str, ...]) -> Path:
     """Write the scenario of a cause into a folder as a file that can be committed; return where it is.
 
     Its description says what differs; what is right is for a person to add, as an outline or a thread.

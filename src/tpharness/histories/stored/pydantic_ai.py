@@ -15,7 +15,7 @@ from tpharness.facts import event_timestamp
 from tpharness.findings import Finding, Place, json_type
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half
-from tpharness.histories.stored.sequence import Change, Message, Part, Repairing
+from tpharness.histories.stored.sequence import Change, Repairing, StoredMessage, StoredPart
 
 __all__ = ["find_malformed", "find_out_of_order", "repair_messages"]
 
@@ -80,10 +80,10 @@ def repair_messages(value: list[Any]) -> tuple[list[Any], list[Change]]:
     return made, repairing.changes
 
 
-def _read(message: Mapping[str, Any], pointer: str) -> Message:
+def _read(message: Mapping[str, Any], pointer: str) -> StoredMessage:
     parts = [_read_part(part, f"{pointer}/parts/{number}") for number, part in enumerate(message["parts"])]
     timed = any(holder.get("timestamp") is not None for holder in (message, *message["parts"]))
-    return Message(
+    return StoredMessage(
         kind=message["kind"],
         pointer=pointer,
         raw=message,
@@ -93,20 +93,24 @@ def _read(message: Mapping[str, Any], pointer: str) -> Message:
     )
 
 
-def _read_part(part: Mapping[str, Any], pointer: str) -> Part:
+def _read_part(part: Mapping[str, Any], pointer: str) -> StoredPart:
     kind = part["part_kind"]
     if kind == "tool-call":
         arguments = part.get("args")
         identity = (part["tool_name"], repr(arguments))
         half = are_half(arguments)
-        return Part(kind="call", pointer=pointer, raw=part, call_id=part["tool_call_id"], half=half, identity=identity)
+        return StoredPart(
+            kind="call", pointer=pointer, raw=part, call_id=part["tool_call_id"], half=half, identity=identity
+        )
     if kind in _ANSWERS and part.get("tool_name") is not None:
         failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
-        return Part(kind="answer", pointer=pointer, raw=part, call_id=str(part.get("tool_call_id")), failed=failed)
-    return Part(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
+        return StoredPart(
+            kind="answer", pointer=pointer, raw=part, call_id=str(part.get("tool_call_id")), failed=failed
+        )
+    return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
 
 
-def _written(message: Message, before: Mapping[str, Any]) -> dict[str, Any]:
+def _written(message: StoredMessage, before: Mapping[str, Any]) -> dict[str, Any]:
     parts = [part.raw for part in message.parts]
     if not message.made:
         return {**message.raw, "parts": parts}

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half, read_object
-from tpharness.histories.stored.sequence import Change, Message, Part, Repairing
+from tpharness.histories.stored.sequence import Change, Repairing, StoredMessage, StoredPart
 
 __all__ = ["repair_request"]
 
@@ -41,19 +41,19 @@ def _chat(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
     for index, entry in enumerate(entries):
         pointer = f"{base}/{index}"
         if entry.get("role") == "assistant":
-            said = [Part(kind="other", pointer=pointer, raw=entry)] if entry.get("content") else []
+            said = [StoredPart(kind="other", pointer=pointer, raw=entry)] if entry.get("content") else []
             calls = [
                 _chat_call(call, f"{pointer}/tool_calls/{k}")
                 for k, call in enumerate(_objects(entry.get("tool_calls")))
             ]
             sequence.append(
-                Message(kind="response", pointer=pointer, raw=entry, parts=[*said, *calls], must_answer=True)
+                StoredMessage(kind="response", pointer=pointer, raw=entry, parts=[*said, *calls], must_answer=True)
             )
             sequence[-1].was_empty = not (said or calls)
         else:
             kind: Any = {"tool": "answer", "user": "prompt"}.get(str(entry.get("role")), "other")
-            part = Part(kind=kind, pointer=pointer, raw=entry, call_id=str(entry.get("tool_call_id")))
-            sequence.append(Message(kind="request", pointer=pointer, raw=entry, parts=[part]))
+            part = StoredPart(kind=kind, pointer=pointer, raw=entry, call_id=str(entry.get("tool_call_id")))
+            sequence.append(StoredMessage(kind="request", pointer=pointer, raw=entry, parts=[part]))
     repairing = Repairing(sequence)
     made: list[Any] = []
     for message in repairing.messages:
@@ -66,11 +66,11 @@ def _chat(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
     return made, repairing.changes
 
 
-def _chat_call(call: Mapping[str, Any], pointer: str) -> Part:
+def _chat_call(call: Mapping[str, Any], pointer: str) -> StoredPart:
     function = call.get("function")
     arguments = function.get("arguments") if isinstance(function, Mapping) else None
     identity = repr(function)
-    return Part(
+    return StoredPart(
         kind="call", pointer=pointer, raw=call, call_id=str(call.get("id")), half=_is_half(arguments), identity=identity
     )
 
@@ -101,7 +101,9 @@ def _anthropic(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
         if kind == "request":
             for part in parts:
                 part.kind = "prompt" if part.kind == "other" else part.kind
-        sequence.append(Message(kind=kind, pointer=pointer, raw=entry, parts=parts, must_answer=kind == "response"))
+        sequence.append(
+            StoredMessage(kind=kind, pointer=pointer, raw=entry, parts=parts, must_answer=kind == "response")
+        )
     repairing = Repairing(sequence)
     made: list[dict[str, Any]] = []
     for message in repairing.messages:
@@ -116,9 +118,9 @@ def _anthropic(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
     return made, [*changes, *repairing.changes]
 
 
-def _block(block: Any, pointer: str, changes: list[Change]) -> Part:
+def _block(block: Any, pointer: str, changes: list[Change]) -> StoredPart:
     if not isinstance(block, Mapping):
-        return Part(kind="other", pointer=pointer, raw=block)
+        return StoredPart(kind="other", pointer=pointer, raw=block)
     if block.get("type") == "tool_use":
         arguments = block.get("input")
         if isinstance(arguments, str) and (whole := read_object(arguments)) is not None:
@@ -127,11 +129,15 @@ def _block(block: Any, pointer: str, changes: list[Change]) -> Part:
             block = {**block, "input": whole}
         identity = (block.get("name"), json.dumps(block.get("input"), sort_keys=True, default=repr))
         half = are_half(block.get("input"))
-        return Part(kind="call", pointer=pointer, raw=block, call_id=str(block.get("id")), half=half, identity=identity)
+        return StoredPart(
+            kind="call", pointer=pointer, raw=block, call_id=str(block.get("id")), half=half, identity=identity
+        )
     if block.get("type") == "tool_result":
         failed = block.get("is_error") is True
-        return Part(kind="answer", pointer=pointer, raw=block, call_id=str(block.get("tool_use_id")), failed=failed)
-    return Part(kind="other", pointer=pointer, raw=block)
+        return StoredPart(
+            kind="answer", pointer=pointer, raw=block, call_id=str(block.get("tool_use_id")), failed=failed
+        )
+    return StoredPart(kind="other", pointer=pointer, raw=block)
 
 
 # ------------------------------------------------------------------------------------------------ responses
@@ -139,7 +145,7 @@ def _block(block: Any, pointer: str, changes: list[Change]) -> Part:
 
 def _responses(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
     """Each response is the items up to the next input; reasoning goes with its calls."""
-    sequence: list[Message] = []
+    sequence: list[StoredMessage] = []
     for index, entry in enumerate(entries):
         part = _item(entry, f"{base}/{index}")
         kind: Any = "request" if part.kind in ("answer", "prompt") else "response"
@@ -148,20 +154,20 @@ def _responses(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
             sequence[-1].was_empty = False
         else:
             sequence.append(
-                Message(kind=kind, pointer=part.pointer, raw=entry, parts=[part], must_answer=kind == "response")
+                StoredMessage(kind=kind, pointer=part.pointer, raw=entry, parts=[part], must_answer=kind == "response")
             )
     repairing = Repairing(sequence)
     return [part.raw for message in repairing.messages for part in message.parts], repairing.changes
 
 
-def _item(item: Mapping[str, Any], pointer: str) -> Part:
+def _item(item: Mapping[str, Any], pointer: str) -> StoredPart:
     kind, call_id = str(item.get("type")), str(item.get("call_id"))
     if kind in ("function_call", "custom_tool_call"):
         arguments = item.get("arguments")
         identity = (item.get("name"), repr(arguments))
         half = kind == "function_call" and _is_half(arguments)
-        return Part(kind="call", pointer=pointer, raw=item, call_id=call_id, half=half, identity=identity)
+        return StoredPart(kind="call", pointer=pointer, raw=item, call_id=call_id, half=half, identity=identity)
     if kind in ("function_call_output", "custom_tool_call_output"):
-        return Part(kind="answer", pointer=pointer, raw=item, call_id=call_id)
+        return StoredPart(kind="answer", pointer=pointer, raw=item, call_id=call_id)
     says = item.get("role") in ("user", "system", "developer")
-    return Part(kind="prompt" if says else "other", pointer=pointer, raw=item)
+    return StoredPart(kind="prompt" if says else "other", pointer=pointer, raw=item)

@@ -14,11 +14,11 @@ from typing import Any, Literal
 from tpharness.findings import Finding, Kind, Place
 from tpharness.histories.stored import problems as p
 
-__all__ = ["Change", "Message", "Part", "Repairing"]
+__all__ = ["Change", "Repairing", "StoredMessage", "StoredPart"]
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Part:
+class StoredPart:
     """A part of a message, as it was stored (`raw`).
 
     A call may have `half` arguments; an answer may say that the call has `failed`. `identity` is equal for parts that
@@ -35,7 +35,7 @@ class Part:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Message:
+class StoredMessage:
     """A message. One that was `cut` had not finished; `identity` is equal for the same message stored twice.
 
     In one that `must_answer` every call has an answer even if nothing follows; one that is `excused` says itself that
@@ -45,7 +45,7 @@ class Message:
     kind: Literal["response", "request"]
     pointer: str
     raw: Any
-    parts: list[Part]
+    parts: list[StoredPart]
     identity: Any = None
     cut: bool = False
     must_answer: bool = False
@@ -58,7 +58,7 @@ class Message:
         self.was_empty = not self.parts
 
     @property
-    def calls(self) -> list[Part]:
+    def calls(self) -> list[StoredPart]:
         """The calls of it."""
         return [part for part in self.parts if part.kind == "call"]
 
@@ -86,7 +86,7 @@ class Change:
 class Repairing:
     """Mends the messages that it is given. `unique_ids` says that no two calls may have the same id at all."""
 
-    def __init__(self, messages: Sequence[Message], *, unique_ids: bool = False) -> None:
+    def __init__(self, messages: Sequence[StoredMessage], *, unique_ids: bool = False) -> None:
         self.messages = list(messages)
         self.changes: list[Change] = []
         self._unique_ids = unique_ids
@@ -98,7 +98,7 @@ class Repairing:
         self._order_answers()
         self._drop_empty()
 
-    def _note(self, kind: Kind, at: Message | Part, done: str, ruling: str, got: Any = None) -> None:
+    def _note(self, kind: Kind, at: StoredMessage | StoredPart, done: str, ruling: str, got: Any = None) -> None:
         self.changes.append(Change(kind=kind, pointer=at.pointer, done=done, got=got, ruling=ruling))
 
     # ------------------------------------------------------------------ what is there twice
@@ -118,7 +118,7 @@ class Repairing:
         self.messages = kept
 
     def _drop_doubled_calls(self) -> None:
-        open_calls: dict[str, Part] = {}
+        open_calls: dict[str, StoredPart] = {}
         for message in self.messages:
             for part in list(message.parts):
                 if part.kind == "answer" and not self._unique_ids:
@@ -135,11 +135,11 @@ class Repairing:
 
     # ------------------------------------------------------------------ calls and answers
 
-    def _match(self) -> dict[Part, Part]:
+    def _match(self) -> dict[StoredPart, StoredPart]:
         """Return the answer of each call; answers that have none are left out, and second ones."""
-        waiting: dict[str, list[Part]] = {}
-        answered: dict[Part, Part] = {}
-        late: list[tuple[Message, Part]] = []
+        waiting: dict[str, list[StoredPart]] = {}
+        answered: dict[StoredPart, StoredPart] = {}
+        late: list[tuple[StoredMessage, StoredPart]] = []
         done: set[str] = set()
         for message in self.messages:
             for part in list(message.parts):
@@ -162,7 +162,7 @@ class Repairing:
                 self._note(p.ORPHAN, part, "left out", "R23", part.call_id)
         return answered
 
-    def _move_misplaced(self, answered: dict[Part, Part]) -> None:
+    def _move_misplaced(self, answered: dict[StoredPart, StoredPart]) -> None:
         """Put answers directly behind their response: before the next response or prompt of the same turn."""
         for response in [message for message in self.messages if message.calls]:
             near = list(self._answering(response))
@@ -175,7 +175,7 @@ class Repairing:
                 self._insert(response, near, part, holder)
                 self._note(p.MISPLACED, part, "put behind its call", "R25", part.call_id)
 
-    def _answering(self, response: Message) -> Iterator[Message]:
+    def _answering(self, response: StoredMessage) -> Iterator[StoredMessage]:
         """Yield the requests that follow a response up to the next response or prompt, and the one with the prompt."""
         for message in self.messages[self.messages.index(response) + 1 :]:
             if message.kind == "response" or message.turn != response.turn:
@@ -184,7 +184,7 @@ class Repairing:
             if message.prompts:
                 return
 
-    def _answers_a_waiting_call(self, response: Message, part: Part) -> bool:
+    def _answers_a_waiting_call(self, response: StoredMessage, part: StoredPart) -> bool:
         """Whether an answer in a later turn comes before that turn's first response (R25): the call has waited."""
         for message in self.messages[self.messages.index(response) + 1 :]:
             if part in message.parts:
@@ -193,17 +193,21 @@ class Repairing:
                 return False
         return False
 
-    def _insert(self, response: Message, near: list[Message], part: Part, holder: Message) -> None:
+    def _insert(
+        self, response: StoredMessage, near: list[StoredMessage], part: StoredPart, holder: StoredMessage
+    ) -> None:
         for message in near:
             if any(one.kind == "answer" for one in message.parts):
                 message.parts.append(part)
                 return
         raw = holder.raw
-        made = Message(kind="request", pointer=holder.pointer, raw=raw, parts=[part], turn=response.turn, made=True)
+        made = StoredMessage(
+            kind="request", pointer=holder.pointer, raw=raw, parts=[part], turn=response.turn, made=True
+        )
         self.messages.insert(self.messages.index(response) + 1, made)
         near.insert(0, made)
 
-    def _drop_incomplete(self, answered: dict[Part, Part]) -> None:
+    def _drop_incomplete(self, answered: dict[StoredPart, StoredPart]) -> None:
         for response in [message for message in self.messages if message.kind == "response"]:
             without = [call for call in response.calls if call not in answered]
             half = [call for call in response.calls if call.half]
@@ -235,11 +239,11 @@ class Repairing:
                 ordered = iter(right)
                 message.parts = [next(ordered) if part.kind == "answer" else part for part in message.parts]
 
-    def _goes_on(self, response: Message) -> bool:
+    def _goes_on(self, response: StoredMessage) -> bool:
         later = self.messages[self.messages.index(response) + 1 :]
         return any(m.turn == response.turn and (m.kind == "response" or m.prompts) for m in later)
 
-    def _drop(self, response: Message, answers: Iterable[Part]) -> None:
+    def _drop(self, response: StoredMessage, answers: Iterable[StoredPart]) -> None:
         gone = {id(part) for part in answers}
         self.messages.remove(response)
         for message in self.messages:

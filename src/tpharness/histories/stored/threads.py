@@ -11,7 +11,7 @@ from typing import Any
 from tpharness.findings import Kind
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half, read_object
-from tpharness.histories.stored.sequence import Change, Message, Part, Repairing
+from tpharness.histories.stored.sequence import Change, Repairing, StoredMessage, StoredPart
 from tpharness.protocol import problems as of_threads
 
 __all__ = ["repair_thread"]
@@ -36,7 +36,7 @@ def repair_thread(thread: Mapping[str, Any]) -> tuple[dict[str, Any], list[Chang
     turns = _without_repeated_input(turns, changes)
     repairing = Repairing([one for t, turn in enumerate(turns) for one in _sequence(turn, t)])
     changes += [_as_of_threads(change) for change in repairing.changes]
-    kept: dict[int, list[Message]] = {t: [] for t in range(len(turns))}
+    kept: dict[int, list[StoredMessage]] = {t: [] for t in range(len(turns))}
     for message in repairing.messages:
         kept[message.turn].append(message)
     made = []
@@ -115,41 +115,41 @@ def _without_repeated_input(turns: list[dict[str, Any]], changes: list[Change]) 
     return made
 
 
-def _sequence(turn: Mapping[str, Any], t: int) -> list[Message]:
+def _sequence(turn: Mapping[str, Any], t: int) -> list[StoredMessage]:
     place = f"/turns/{t}"
     if turn.get("turn_type") != "agent":
         parts = [_read(part, f"{place}/parts/{k}") for k, part in enumerate(turn.get("parts") or ())]
-        return [Message(kind="request", pointer=place, raw=turn, parts=parts, turn=t)]
+        return [StoredMessage(kind="request", pointer=place, raw=turn, parts=parts, turn=t)]
     cut = turn.get("completion_status") == "interrupted"
     made = []
     for m, message in enumerate(turn.get("messages") or ()):
         pointer = f"{place}/messages/{m}"
         if message.get("message_type") == "system":
-            event = [Part(kind="other", pointer=pointer, raw=message)]
-            made.append(Message(kind="request", pointer=pointer, raw=message, parts=event, turn=t))
+            event = [StoredPart(kind="other", pointer=pointer, raw=message)]
+            made.append(StoredMessage(kind="request", pointer=pointer, raw=message, parts=event, turn=t))
             continue
         parts = [_read(part, f"{pointer}/parts/{k}") for k, part in enumerate(message.get("parts") or ())]
         kind: Any = "response" if message.get("message_type") == "response" else "request"
-        made.append(Message(kind=kind, pointer=pointer, raw=message, parts=parts, must_answer=cut, turn=t))
+        made.append(StoredMessage(kind=kind, pointer=pointer, raw=message, parts=parts, must_answer=cut, turn=t))
     return made
 
 
-def _read(part: Mapping[str, Any], pointer: str) -> Part:
+def _read(part: Mapping[str, Any], pointer: str) -> StoredPart:
     kind = part.get("part_kind")
     if kind == "tool-call":
         arguments = part.get("args")
         identity = (part.get("tool_name"), repr(arguments))
         half = isinstance(arguments, Mapping) and are_half(arguments)
-        return Part(
+        return StoredPart(
             kind="call", pointer=pointer, raw=part, call_id=str(part.get("tool_call_id")), half=half, identity=identity
         )
     if kind in _ANSWERS and part.get("tool_call_id") is not None:
         failed = kind == "retry-prompt" or part.get("status", "success") != "success"
-        return Part(kind="answer", pointer=pointer, raw=part, call_id=str(part["tool_call_id"]), failed=failed)
-    return Part(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
+        return StoredPart(kind="answer", pointer=pointer, raw=part, call_id=str(part["tool_call_id"]), failed=failed)
+    return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
 
 
-def _written(turn: Mapping[str, Any], messages: list[Message]) -> dict[str, Any] | None:
+def _written(turn: Mapping[str, Any], messages: list[StoredMessage]) -> dict[str, Any] | None:
     """Return the turn with the messages that are kept, None for an interrupted one that keeps nothing (R24)."""
     if turn.get("turn_type") != "agent":
         parts = [part.raw for message in messages for part in message.parts]

@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.findings import Finding, Place, json_type
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half, read_object
-from tpharness.histories.stored.sequence import Change, Message, Part, Repairing
+from tpharness.histories.stored.sequence import Change, Repairing, StoredMessage, StoredPart
 
 __all__ = ["find_malformed", "repair_ui_messages"]
 
@@ -142,13 +142,13 @@ def _mended(part: Mapping[str, Any], pointer: str, changes: list[Change]) -> Map
 
 def _sequence(
     message: Mapping[str, Any], parts: list[Mapping[str, Any]], index: int, *, is_last: bool
-) -> Iterator[Message]:
+) -> Iterator[StoredMessage]:
     """Yield a message of the user as it is, and the steps of an answer, each with its outputs."""
     pointer = f"/{index}"
     if message["role"] != "assistant":
         kind: Any = "prompt" if message["role"] == "user" else "other"
-        parts_ = [Part(kind=kind, pointer=pointer, raw=message)]
-        yield Message(kind="request", pointer=pointer, raw=message, parts=parts_)
+        parts_ = [StoredPart(kind=kind, pointer=pointer, raw=message)]
+        yield StoredMessage(kind="request", pointer=pointer, raw=message, parts=parts_)
         return
     steps: list[list[tuple[int, Mapping[str, Any]]]] = [[]]
     for number, part in enumerate(parts):
@@ -158,35 +158,35 @@ def _sequence(
             steps[-1].append((number, part))
     filled = [step for step in steps if step]
     if not filled:
-        yield Message(kind="response", pointer=pointer, raw=message, parts=[])
+        yield StoredMessage(kind="response", pointer=pointer, raw=message, parts=[])
     for step in filled:
         read = [_read(part, f"{pointer}/parts/{number}") for number, part in step]
         cut = not is_last and any(part.get("state") == "streaming" for _, part in step)
-        yield Message(kind="response", pointer=read[0].pointer, raw=message, parts=read, cut=cut)
+        yield StoredMessage(kind="response", pointer=read[0].pointer, raw=message, parts=read, cut=cut)
         answers = [_answer(part) for part in read if part.kind == "call" and part.raw.get("state") in _FINAL]
         if answers:
-            yield Message(kind="request", pointer=read[0].pointer, raw=message, parts=answers)
+            yield StoredMessage(kind="request", pointer=read[0].pointer, raw=message, parts=answers)
 
 
-def _read(part: Mapping[str, Any], pointer: str) -> Part:
+def _read(part: Mapping[str, Any], pointer: str) -> StoredPart:
     if not _is_call(part) or part.get("providerExecuted"):
-        return Part(kind="other", pointer=pointer, raw=part)
+        return StoredPart(kind="other", pointer=pointer, raw=part)
     state, arguments = part.get("state"), part.get("input")
     missing = arguments is None and state == "output-available"
     half = missing or (are_half(arguments) and state != "input-streaming" and not part.get("rawInput"))
     name = part.get("toolName") or part["type"]
-    return Part(
+    return StoredPart(
         kind="call", pointer=pointer, raw=part, call_id=part["toolCallId"], half=half, identity=(name, repr(arguments))
     )
 
 
-def _answer(call: Part) -> Part:
+def _answer(call: StoredPart) -> StoredPart:
     failed = call.raw.get("state") in _FAILED
-    return Part(kind="answer", pointer=call.pointer, raw=call.raw, call_id=call.call_id, failed=failed)
+    return StoredPart(kind="answer", pointer=call.pointer, raw=call.raw, call_id=call.call_id, failed=failed)
 
 
 def _written(
-    parts: list[Mapping[str, Any]], index: int, kept: Mapping[str, Part], answers: Mapping[str, Part]
+    parts: list[Mapping[str, Any]], index: int, kept: Mapping[str, StoredPart], answers: Mapping[str, StoredPart]
 ) -> list[Mapping[str, Any]]:
     """Return the parts that are kept, a call with its answer; the start of a step only with something of the step."""
     made: list[Mapping[str, Any]] = []

@@ -17,7 +17,7 @@ from tpharness.model_apis.anthropic.messages import (
     thinks,
     turns_after_results,
 )
-from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
+from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string
 
 __all__ = ["RULES"]
@@ -170,7 +170,7 @@ def _find_system_messages(messages: Sequence[PayloadEntry], options: Options) ->
             yield Hit(pointer=f"{entry.pointer}/role", got="system", expected="user or assistant")
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[ApiRule, ...] = (
     anthropic_rule(
         12,
         Kind("anthropic-call-id-repeated"),

@@ -22,7 +22,7 @@ from tpharness.model_apis.anthropic.messages import (
     thinks,
 )
 from tpharness.model_apis.append_only import first_difference
-from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
+from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, value_of
 
 __all__ = ["RULES"]
@@ -173,7 +173,7 @@ def _find_untyped_blocks(messages: Sequence[PayloadEntry], _: Options) -> Iterat
                 yield Hit(pointer=f"{block.pointer}/signature", got=got, expected="text")
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[ApiRule, ...] = (
     anthropic_rule(
         1,
         Kind("anthropic-call-unanswered"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.findings import Finding, Kind
-from tpharness.model_apis.rule import Rule, malformed_finding
+from tpharness.model_apis.rule import ApiRule, malformed_finding
 from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string
 
 __all__ = [
@@ -37,9 +37,9 @@ _NEEDED = {
 }
 
 
-def anthropic_rule(number: int, kind: Kind, *errors: str, **facts: Any) -> Rule:
+def anthropic_rule(number: int, kind: Kind, *errors: str, **facts: Any) -> ApiRule:
     """Return rule A`number`; `facts` are its other fields."""
-    return Rule(id=f"A{number}", provider="anthropic", kind=kind, errors=errors, **facts)
+    return ApiRule(id=f"A{number}", provider="anthropic", kind=kind, errors=errors, **facts)
 
 
 def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:

@@ -13,8 +13,8 @@ from tpharness.model_apis.plan import Plan
 from tpharness.model_apis.reading import call_of_object, files_in, join_results, text_in
 from tpharness.model_apis.rule import Options
 from tpharness.model_apis.server import (
+    ApiRefusal,
     Incoming,
-    Refusal,
     Request,
     ServerOptions,
     SideAnswer,
@@ -76,20 +76,20 @@ class AnthropicServer:
             plan, identity=f"msg_{self._run}{incoming.number:06x}", model=request.model, signed=self._signed
         )
 
-    def error(self, refusal: Refusal, number: int) -> Any:
+    def error(self, refusal: ApiRefusal, number: int) -> Any:
         """Return Anthropic's error object."""
         kind = _TYPES.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "api_error")
         error = {"type": kind, "message": refusal.message}
         return {"type": "error", "error": error, "request_id": f"req_{self._run}{number:06x}"}
 
-    def refuse(self, finding: Finding, request: Request) -> Refusal:  # noqa: ARG002  # the finding says all
+    def refuse(self, finding: Finding, request: Request) -> ApiRefusal:  # noqa: ARG002  # the finding says all
         """Refuse with 400; the text begins with the path of the place, as the real one's does."""
         path = (finding.place.pointer or "").lstrip("/").replace("/", ".")
         text = finding.message.partition(": ")[2] or finding.message
         anonymous = finding.code in ("anthropic-prefill", "anthropic-prefix-changed")
-        return Refusal(status=400, message=text if anonymous or not path else f"{path}: {text}")
+        return ApiRefusal(status=400, message=text if anonymous or not path else f"{path}: {text}")
 
-    def serve(self, asked: SideRequest) -> SideAnswer | Refusal | None:
+    def serve(self, asked: SideRequest) -> SideAnswer | ApiRefusal | None:
         """Count tokens, and answer `GET /models` with the API's own headers; every model that is asked for exists."""
         if asked.method == "POST" and _COUNT.match(asked.path):
             return not_an_object() if asked.body is None else SideAnswer(value={"input_tokens": asked.size // 4})
@@ -126,9 +126,9 @@ def _model(name: str) -> dict[str, Any]:
     return {"type": "model", "id": name, "display_name": name, "created_at": "2025-01-01T00:00:00Z"}
 
 
-def _signature_refusal(finding: Finding) -> Refusal:
+def _signature_refusal(finding: Finding) -> ApiRefusal:
     path = (finding.place.pointer or "").lstrip("/").replace("/", ".")
-    return Refusal(status=400, message=f"{path}: Invalid `signature` in `thinking` block")
+    return ApiRefusal(status=400, message=f"{path}: Invalid `signature` in `thinking` block")
 
 
 def _history(body: Mapping[str, Any]) -> Iterator[HistoryMessage]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from tpharness.findings import Finding, Kind
-from tpharness.model_apis.rule import Confidence, Hit, Options, Rule, malformed_finding
+from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options, malformed_finding
 from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string, value_of
 
 __all__ = ["RULES", "open_payload"]
@@ -147,8 +147,8 @@ def _find_misnamed_responses(contents: Sequence[PayloadEntry], _: Options) -> It
                 yield Hit(pointer=part.pointer, got=name, expected=words["expected"], words=words)
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ApiRule, ...] = (
+    ApiRule(
         id="G1",
         provider="gemini",
         kind=Kind("gemini-responses-uneven"),
@@ -162,7 +162,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_uneven_responses,
     ),
-    Rule(
+    ApiRule(
         id="G2",
         provider="gemini",
         kind=Kind("gemini-call-misplaced"),
@@ -176,7 +176,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_misplaced_calls,
     ),
-    Rule(
+    ApiRule(
         id="G3",
         provider="gemini",
         kind=Kind("gemini-response-misplaced"),
@@ -185,7 +185,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_misplaced_responses,
     ),
-    Rule(
+    ApiRule(
         id="G4",
         provider="gemini",
         kind=Kind("gemini-call-unsigned"),
@@ -195,7 +195,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_unsigned_calls,
         only="Gemini 3 and later",
     ),
-    Rule(
+    ApiRule(
         id="G5",
         provider="gemini",
         kind=Kind("gemini-content-hollow"),
@@ -208,7 +208,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_hollow_contents,
     ),
-    Rule(
+    ApiRule(
         id="G6",
         provider="gemini",
         kind=Kind("gemini-text-empty"),
@@ -223,7 +223,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.CONFLICTING,
         find=_find_empty_texts,
     ),
-    Rule(
+    ApiRule(
         id="G7",
         provider="gemini",
         kind=Kind("gemini-function-unnamed"),
@@ -232,7 +232,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_unnamed_functions,
     ),
-    Rule(
+    ApiRule(
         id="G8",
         provider="gemini",
         kind=Kind("gemini-response-misnamed"),

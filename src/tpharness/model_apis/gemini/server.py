@@ -14,8 +14,8 @@ from tpharness.model_apis.plan import Plan
 from tpharness.model_apis.reading import call_of_object, join_results
 from tpharness.model_apis.rule import Options
 from tpharness.model_apis.server import (
+    ApiRefusal,
     Incoming,
-    Refusal,
     Request,
     ServerOptions,
     SideAnswer,
@@ -84,7 +84,7 @@ class GeminiServer:
             payload={"contents": body.get("contents")},
             options=Options(thought_signatures=needs_thought_signatures(model) or False),
             findings=tuple(unknown),
-            refusal=Refusal(status=400, message="Corrupted thought signature.") if unknown else None,
+            refusal=ApiRefusal(status=400, message="Corrupted thought signature.") if unknown else None,
             output_schema=_output_schema(config),
             forced_tool=_forced(body, tools),
         )
@@ -94,12 +94,12 @@ class GeminiServer:
         token = f"{self._run}{incoming.number:06x}"
         return GeminiAnswer(plan, token=token, model=request.model, sse=incoming.sse, signed=self._signed)
 
-    def error(self, refusal: Refusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
+    def error(self, refusal: ApiRefusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
         """Return Google's error object."""
         status = _STATUS.get(refusal.status, "INVALID_ARGUMENT" if refusal.status < 500 else "INTERNAL")
         return {"error": {"code": refusal.status, "message": refusal.message, "status": status}}
 
-    def refuse(self, finding: Finding, request: Request) -> Refusal:  # noqa: ARG002  # the finding says all
+    def refuse(self, finding: Finding, request: Request) -> ApiRefusal:  # noqa: ARG002  # the finding says all
         """Refuse with 400 in the API's words."""
         text = finding.message.partition(": ")[2] or finding.message
         if finding.code == "gemini-call-unsigned":
@@ -110,9 +110,9 @@ class GeminiServer:
                 f"model performance. Additional data, function call `default_api:{name}` , position "
                 f"{int(index[1]) + 1 if index else 1}. Please refer to {_DOCS} for more details."
             )
-        return Refusal(status=400, message=text)
+        return ApiRefusal(status=400, message=text)
 
-    def serve(self, asked: SideRequest) -> SideAnswer | Refusal | None:
+    def serve(self, asked: SideRequest) -> SideAnswer | ApiRefusal | None:
         """Count tokens, and answer `GET /models` of this API; every model that is asked for exists."""
         if asked.method == "POST" and _COUNT.match(asked.path):
             return not_an_object() if asked.body is None else SideAnswer(value={"totalTokens": asked.size // 4})

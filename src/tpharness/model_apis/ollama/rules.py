@@ -13,7 +13,7 @@ from typing import Any
 
 from tpharness.findings import Finding, Kind
 from tpharness.model_apis.ollama.pairs import pair_results
-from tpharness.model_apis.rule import Confidence, Hit, Options, Rule, malformed_finding
+from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options, malformed_finding
 from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, value_of
 
 __all__ = ["RULES", "open_payload"]
@@ -137,8 +137,8 @@ def _find_unknown_roles(messages: Sequence[PayloadEntry], _: Options) -> Iterato
 
 _TEMPLATE = "docs.ollama.com, the chat API and templates: the server compares nothing"
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ApiRule, ...] = (
+    ApiRule(
         id="O1",
         provider="ollama",
         kind=Kind("ollama-arguments-untyped"),
@@ -152,7 +152,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_untyped_arguments,
     ),
-    Rule(
+    ApiRule(
         id="O2",
         provider="ollama",
         kind=Kind("ollama-content-untyped"),
@@ -161,7 +161,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_other_contents,
     ),
-    Rule(
+    ApiRule(
         id="O3",
         provider="ollama",
         kind=Kind("ollama-image-unreadable"),
@@ -170,7 +170,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_unreadable_images,
     ),
-    Rule(
+    ApiRule(
         id="O4",
         provider="ollama",
         kind=Kind("ollama-call-unanswered"),
@@ -178,7 +178,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.DOCUMENTED,
         find=_find_unanswered_calls,
     ),
-    Rule(
+    ApiRule(
         id="O5",
         provider="ollama",
         kind=Kind("ollama-result-alone"),
@@ -186,7 +186,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.DOCUMENTED,
         find=_find_lone_results,
     ),
-    Rule(
+    ApiRule(
         id="O6",
         provider="ollama",
         kind=Kind("ollama-role-unknown"),

@@ -12,8 +12,8 @@ from tpharness.model_apis.ollama.pairs import Pairs, SentCall, pair_results, sen
 from tpharness.model_apis.plan import Plan
 from tpharness.model_apis.reading import call_of_object, call_of_text, join_results
 from tpharness.model_apis.server import (
+    ApiRefusal,
     Incoming,
-    Refusal,
     Request,
     ServerOptions,
     SideAnswer,
@@ -59,7 +59,7 @@ class OllamaServer:
             history=join_results(self._history(body.get("messages"))),
             tools=_tools(body),
             payload={"messages": body.get("messages", [])},
-            refusal=None if model else Refusal(status=400, message="model is required"),
+            refusal=None if model else ApiRefusal(status=400, message="model is required"),
             output_schema=_output_schema(body.get("format")),
         )
 
@@ -69,15 +69,15 @@ class OllamaServer:
         given += (call_of_object(call.call_id, call.name, arguments_object(call)) for call in plan.calls)
         return OllamaAnswer(plan, model=request.model)
 
-    def error(self, refusal: Refusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
+    def error(self, refusal: ApiRefusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
         """Return Ollama's error object."""
         return {"error": refusal.message}
 
-    def refuse(self, finding: Finding, request: Request) -> Refusal:  # noqa: ARG002  # the finding says all
+    def refuse(self, finding: Finding, request: Request) -> ApiRefusal:  # noqa: ARG002  # the finding says all
         """Refuse with 400 in the API's words."""
-        return Refusal(status=400, message=finding.message.partition(": ")[2] or finding.message)
+        return ApiRefusal(status=400, message=finding.message.partition(": ")[2] or finding.message)
 
-    def serve(self, asked: SideRequest) -> SideAnswer | Refusal | None:
+    def serve(self, asked: SideRequest) -> SideAnswer | ApiRefusal | None:
         """Answer the lists of models, the version, and what a model can do; every model that is asked for exists."""
         if asked.method == "POST" and _SHOW.match(asked.path):
             return not_an_object() if asked.body is None else SideAnswer(value=_shown())

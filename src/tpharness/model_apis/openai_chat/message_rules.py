@@ -7,7 +7,7 @@ from itertools import islice, pairwise, takewhile
 from typing import Any
 
 from tpharness.findings import Finding, Kind
-from tpharness.model_apis.rule import Confidence, Hit, Options, Rule, malformed_finding
+from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options, malformed_finding
 from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string, value_of
 
 __all__ = ["RULES", "open_payload"]
@@ -166,8 +166,8 @@ def _find_repeated_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterat
             yield Hit(pointer=f"{entry.pointer}/tool_calls", ids=repeated, words={"where": f"message[{index}]"})
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ApiRule, ...] = (
+    ApiRule(
         id="C1",
         provider="openai-chat",
         kind=Kind("chat-call-unanswered"),
@@ -181,7 +181,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_unanswered_calls,
     ),
-    Rule(
+    ApiRule(
         id="C2",
         provider="openai-chat",
         kind=Kind("chat-orphan-tool-message"),
@@ -195,7 +195,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_orphan_messages,
     ),
-    Rule(
+    ApiRule(
         id="C3",
         provider="openai-chat",
         kind=Kind("chat-assistant-empty"),
@@ -205,7 +205,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_empty_messages,
     ),
-    Rule(
+    ApiRule(
         id="C4",
         provider="openai-chat",
         kind=Kind("chat-call-untyped"),
@@ -213,7 +213,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.SDK,
         find=_find_untyped_calls,
     ),
-    Rule(
+    ApiRule(
         id="C5",
         provider="openai-chat",
         kind=Kind("chat-same-role-twice"),
@@ -221,7 +221,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.CONFLICTING,
         find=_find_repeated_roles,
     ),
-    Rule(
+    ApiRule(
         id="C6",
         provider="openai-chat",
         kind=Kind("chat-calls-empty"),
@@ -232,7 +232,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_empty_call_lists,
     ),
-    Rule(
+    ApiRule(
         id="C7",
         provider="openai-chat",
         kind=Kind("chat-answer-twice"),
@@ -242,7 +242,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_second_answers,
     ),
-    Rule(
+    ApiRule(
         id="C8",
         provider="openai-chat",
         kind=Kind("chat-call-twice"),

@@ -16,7 +16,15 @@ from tpharness.model_apis.openai_chat.answer import ChatAnswer
 from tpharness.model_apis.openai_errors import openai_error, openai_refusal
 from tpharness.model_apis.plan import Plan
 from tpharness.model_apis.reading import call_of_text, files_in, join_results, message_of, text_in
-from tpharness.model_apis.server import Incoming, Refusal, Request, ServerOptions, SideAnswer, SideRequest, path_pattern
+from tpharness.model_apis.server import (
+    ApiRefusal,
+    Incoming,
+    Request,
+    ServerOptions,
+    SideAnswer,
+    SideRequest,
+    path_pattern,
+)
 from tpharness.model_apis.shape import as_list, string, value_of
 
 __all__ = ["ChatServer", "asks_for_thoughts", "make_server"]
@@ -61,16 +69,16 @@ class ChatServer:
             legacy="functions" in incoming.body and "tools" not in incoming.body,
         )
 
-    def error(self, refusal: Refusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
+    def error(self, refusal: ApiRefusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
         """Return OpenAI's error object."""
         return openai_error(refusal)
 
-    def refuse(self, finding: Finding, request: Request) -> Refusal:
+    def refuse(self, finding: Finding, request: Request) -> ApiRefusal:
         """Refuse with 400; the parameter is the role of the message, as OpenAI names it for calls and their answers."""
         if finding.code in ("chat-call-unanswered", "chat-orphan-tool-message"):
             index = int(found[1]) if (found := _POINTER.match(finding.place.pointer or "")) else 0
             after = finding.code == "chat-call-unanswered" and index + 1 < len(as_list(request.payload))
-            return Refusal(
+            return ApiRefusal(
                 status=400, message=finding.message.partition(": ")[2], param=f"messages.[{index + after}].role"
             )
         return openai_refusal(finding, "messages")

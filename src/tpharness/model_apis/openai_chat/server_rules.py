@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tpharness.findings import Kind
 from tpharness.model_apis.openai_chat.servers import SERVERS, Server
-from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
+from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, is_object_text, objects, string, value_of
 
 __all__ = ["RULES"]
@@ -66,8 +66,8 @@ def _find_calls_without_thinking(messages: Sequence[PayloadEntry], options: Opti
             yield Hit(pointer=entry.pointer, words={"index": str(index)})
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ApiRule, ...] = (
+    ApiRule(
         id="C9",
         provider="openai-chat",
         kind=Kind("chat-arguments-not-object"),
@@ -77,7 +77,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.CONFLICTING,
         find=_find_untyped_arguments,
     ),
-    Rule(
+    ApiRule(
         id="C10",
         provider="openai-chat",
         kind=Kind("chat-user-after-tool"),
@@ -88,7 +88,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_users_after_tools,
         only="Mistral's models",
     ),
-    Rule(
+    ApiRule(
         id="C11",
         provider="openai-chat",
         kind=Kind("chat-call-id-long"),
@@ -99,7 +99,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_long_ids,
         only="Mistral's models",
     ),
-    Rule(
+    ApiRule(
         id="C12",
         provider="openai-chat",
         kind=Kind("chat-thinking-missing"),

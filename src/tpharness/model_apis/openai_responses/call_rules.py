@@ -15,7 +15,7 @@ from tpharness.model_apis.openai_responses.items import (
     is_tool_output,
     item_type,
 )
-from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
+from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, string
 
 __all__ = ["RULES"]
@@ -106,8 +106,8 @@ def _find_unfinished_items(items: Sequence[PayloadEntry], _: Options) -> Iterato
             yield Hit(pointer=f"{entry.pointer}/status", got="in_progress", expected="completed")
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ApiRule, ...] = (
+    ApiRule(
         id="R1",
         provider="openai-responses",
         kind=Kind("responses-call-unanswered"),
@@ -117,7 +117,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_unanswered_calls,
     ),
-    Rule(
+    ApiRule(
         id="R2",
         provider="openai-responses",
         kind=Kind("responses-orphan-output"),
@@ -126,7 +126,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_orphan_outputs,
     ),
-    Rule(
+    ApiRule(
         id="R3",
         provider="openai-responses",
         kind=Kind("responses-reasoning-torn"),
@@ -135,7 +135,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_torn_reasoning,
     ),
-    Rule(
+    ApiRule(
         id="R4",
         provider="openai-responses",
         kind=Kind("responses-not-stored"),
@@ -148,7 +148,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_unstored_items,
         only="the half on ids: requests with store=false (there a 404)",
     ),
-    Rule(
+    ApiRule(
         id="R5",
         provider="openai-responses",
         kind=Kind("responses-item-unfinished"),

@@ -14,7 +14,7 @@ from tpharness.model_apis.openai_responses.items import (
     is_tool_output,
     item_type,
 )
-from tpharness.model_apis.rule import Confidence, Hit, Options, Rule
+from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, is_object_text, string
 
 __all__ = ["RULES"]
@@ -123,8 +123,8 @@ def _find_untyped_arguments(items: Sequence[PayloadEntry], _: Options) -> Iterat
             yield Hit(pointer=f"{entry.pointer}/arguments", got=arguments, expected="a JSON object", words=words)
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ApiRule, ...] = (
+    ApiRule(
         id="R6",
         provider="openai-responses",
         kind=Kind("responses-item-without-reasoning"),
@@ -136,7 +136,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_items_without_reasoning,
         only="conversations in which the model reasons, and items that it made with reasoning",
     ),
-    Rule(
+    ApiRule(
         id="R7",
         provider="openai-responses",
         kind=Kind("responses-id-malformed"),
@@ -152,7 +152,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_wrong_ids,
     ),
-    Rule(
+    ApiRule(
         id="R8",
         provider="openai-responses",
         kind=Kind("responses-content-mistyped"),
@@ -165,7 +165,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_wrong_content,
     ),
-    Rule(
+    ApiRule(
         id="R9",
         provider="openai-responses",
         kind=Kind("responses-reasoning-unlinked"),
@@ -175,7 +175,7 @@ RULES: tuple[Rule, ...] = (
         find=_find_unlinked_reasoning,
         only="requests with store=true",
     ),
-    Rule(
+    ApiRule(
         id="R10",
         provider="openai-responses",
         kind=Kind("responses-item-twice"),
@@ -185,7 +185,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_repeated_items,
     ),
-    Rule(
+    ApiRule(
         id="R11",
         provider="openai-responses",
         kind=Kind("responses-call-id-twice"),
@@ -200,7 +200,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.CONFLICTING,
         find=_find_repeated_calls,
     ),
-    Rule(
+    ApiRule(
         id="R12",
         provider="openai-responses",
         kind=Kind("responses-arguments-not-object"),

@@ -11,7 +11,7 @@ from tpharness.model_apis.openai_responses.item_store import ItemStore
 from tpharness.model_apis.openai_responses.items import item_type
 from tpharness.model_apis.reading import call_of_text, files_in, join_results, message_of, text_in
 from tpharness.model_apis.rule import Options
-from tpharness.model_apis.server import Incoming, Refusal, Request
+from tpharness.model_apis.server import ApiRefusal, Incoming, Request
 from tpharness.model_apis.shape import as_list, string, value_of
 
 __all__ = ["read_request"]
@@ -58,9 +58,9 @@ class _Reader:
         self._stored = stored
         self.findings: list[Finding] = []
         self.missing: list[str] = []
-        self.refusal: Refusal | None = None
+        self.refusal: ApiRefusal | None = None
 
-    def items(self, previous: Any, own: list[Any]) -> tuple[list[Any], Refusal | None]:
+    def items(self, previous: Any, own: list[Any]) -> tuple[list[Any], ApiRefusal | None]:
         """Return all items that the model sees, and the refusal of a previous response that is not there."""
         found, refusal = [], None
         if isinstance(previous, str):
@@ -71,7 +71,7 @@ class _Reader:
                 self.findings.append(ITEM_MISSING.at(place, "the previous response is not stored", got=previous))
                 message = f"Previous response with id '{previous}' not found."
                 param = "previous_response_id"
-                refusal = Refusal(status=400, message=message, param=param, code="previous_response_not_found")
+                refusal = ApiRefusal(status=400, message=message, param=param, code="previous_response_not_found")
             found = before or []
         resolved = [self._resolved(item, index) for index, item in enumerate(own)]
         self._check_reasoning([string(item, "id") for item in found], resolved)
@@ -91,7 +91,7 @@ class _Reader:
                 )
                 place = Place(pointer=f"/input/{index}")
                 self.findings.append(REASONING_MISSING.at(place, message, got=item_id, expected=needed))
-                self._refuse(Refusal(status=400, message=message, param="input"))
+                self._refuse(ApiRefusal(status=400, message=message, param="input"))
 
     def _resolved(self, item: Any, index: int) -> Any:
         if not isinstance(item, Mapping):
@@ -110,7 +110,7 @@ class _Reader:
                 f"The encrypted content for item {item_id} could not be verified. "
                 "Reason: Encrypted content could not be decrypted or parsed."
             )
-            self._refuse(Refusal(status=400, message=message, code="invalid_encrypted_content"))
+            self._refuse(ApiRefusal(status=400, message=message, code="invalid_encrypted_content"))
         if kind == "reasoning" and item_id is not None and not encrypted and self._store.find(item_id) is None:
             self._miss(item_id, index)
         return item
@@ -127,9 +127,9 @@ class _Reader:
                 " Items are not persisted when `store` is set to false. "
                 "Try again with `store` set to true, or remove this item from your input."
             )
-        self._refuse(Refusal(status=404, message=message, param="input"))
+        self._refuse(ApiRefusal(status=404, message=message, param="input"))
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: ApiRefusal) -> None:
         self.refusal = self.refusal or refusal
 
 

@@ -11,7 +11,15 @@ from tpharness.model_apis.openai_responses.item_store import ItemStore
 from tpharness.model_apis.openai_responses.models import reasons
 from tpharness.model_apis.openai_responses.reading import read_request
 from tpharness.model_apis.plan import Plan
-from tpharness.model_apis.server import Incoming, Refusal, Request, ServerOptions, SideAnswer, SideRequest, path_pattern
+from tpharness.model_apis.server import (
+    ApiRefusal,
+    Incoming,
+    Request,
+    ServerOptions,
+    SideAnswer,
+    SideRequest,
+    path_pattern,
+)
 from tpharness.model_apis.shape import string, value_of
 
 __all__ = ["ResponsesServer", "asks_for_thoughts", "make_server"]
@@ -39,17 +47,17 @@ class ResponsesServer:
             plan, body=incoming.body, request=request, token=f"{self._run}{incoming.number:06x}", store=self.store
         )
 
-    def error(self, refusal: Refusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
+    def error(self, refusal: ApiRefusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
         """Return OpenAI's error object."""
         return openai_error(refusal)
 
-    def refuse(self, finding: Finding, request: Request) -> Refusal:  # noqa: ARG002  # the finding says all
+    def refuse(self, finding: Finding, request: Request) -> ApiRefusal:  # noqa: ARG002  # the finding says all
         """Refuse with 400; what the store does not have was refused when the request was read."""
         if finding.code.startswith("responses-"):
-            return Refusal(status=400, message=finding.message.partition(": ")[2], param="input")
+            return ApiRefusal(status=400, message=finding.message.partition(": ")[2], param="input")
         return openai_refusal(finding, "input")
 
-    def serve(self, asked: SideRequest) -> SideAnswer | Refusal | None:
+    def serve(self, asked: SideRequest) -> SideAnswer | ApiRefusal | None:
         """Answer requests for a stored response, its input, or its end."""
         found = _STORED.match(asked.path)
         if found is None or asked.method not in ("GET", "DELETE"):
@@ -57,7 +65,7 @@ class ResponsesServer:
         name, of_input = found[1], found[2]
         kept = self.store.responses.get(name)
         if kept is None:
-            return Refusal(status=404, message=f"Response with id '{name}' not found.")
+            return ApiRefusal(status=404, message=f"Response with id '{name}' not found.")
         if asked.method == "DELETE":
             self.store.drop(name)
             return SideAnswer(value={"id": name, "object": "response", "deleted": True})

@@ -16,7 +16,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import ActiveRun
-from tpharness.peers.langgraph.scripted_model import ScriptedModel, scripted_tools
+from tpharness.peers.langgraph.scripted_model import ScriptedChatModel, scripted_tools
 from tpharness.peers.langgraph.stream import UiStream, frame, result_of
 from tpharness.peers.scripted_run import Answer, ScriptedRun
 from tpharness.reference_app.requests import RunRequest
@@ -111,7 +111,7 @@ class _Conversation:
         """Run the agent, and send the chunks of its stream."""
         self._stop = asyncio.Event()
         self._return_value = {}
-        model = ScriptedModel(live=live)
+        model = ScriptedChatModel(live=live)
         agent = create_agent(
             model,
             tools=scripted_tools(model, self._return_value.__setitem__),

@@ -17,17 +17,17 @@ from tpharness.peers.control import ActiveRun
 from tpharness.peers.scripted_run import Answer, ToolRun
 from tpharness.server_events.parts import pick_fields
 
-__all__ = ["ModelError", "ScriptedModel", "ScriptedTool", "scripted_tools"]
+__all__ = ["ChatModelError", "ScriptedChatModel", "ScriptedTool", "scripted_tools"]
 
 _FINISHED = {"tool_call": "tool_calls", "content_filter": "content_filter"}
 _USAGE = ("input_tokens", "output_tokens")
 
 
-class ModelError(RuntimeError):
+class ChatModelError(RuntimeError):
     """The model fails, as the script says."""
 
 
-class ScriptedModel(BaseChatModel):
+class ScriptedChatModel(BaseChatModel):
     """Gives the answers of a script, one after the other."""
 
     live: Any
@@ -70,7 +70,7 @@ class ScriptedModel(BaseChatModel):
         self.asked += 1
         if self.asked > len(scripted.answers):
             await playback.turn(scripted.count if scripted.failed_at is None else scripted.failed_at)
-            raise ModelError(scripted.failure)
+            raise ChatModelError(scripted.failure)
         answer = self.current
         name = str(answer.end.get("model_name") or answer.request.get("model_name") or "scripted")
         await playback.turn(answer.first)
@@ -86,7 +86,7 @@ class ScriptedModel(BaseChatModel):
             await playback.finish_event(index)
         if scripted.failed_at is not None and answer is scripted.answers[-1] and not answer.ended:
             await playback.turn(scripted.failed_at)
-            raise ModelError(scripted.failure)
+            raise ChatModelError(scripted.failure)
         if not answer.ended:
             await playback.turn(scripted.count)
         if answer.ended_at is not None:
@@ -155,7 +155,7 @@ class ScriptedTool(BaseTool):
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
         """Carry a call out, given as LangGraph's tool node gives it, and return the message that answers it."""
         del config, kwargs
-        model: ScriptedModel = self.model
+        model: ScriptedChatModel = self.model
         live: ActiveRun = model.live
         scripted, playback = live.scripted, live.playback
         run = model.current.tools.get(str(input["id"]), ToolRun())
@@ -164,7 +164,7 @@ class ScriptedTool(BaseTool):
             await playback.finish_event(run.started_at)
         if run.returned_at is None:
             await playback.turn(scripted.count if scripted.failed_at is None else scripted.failed_at)
-            raise ModelError(scripted.failure)
+            raise ChatModelError(scripted.failure)
         await playback.turn(run.returned_at)
         self.returned(str(input["id"]), playback.now)
         playback.finish_event_soon(run.returned_at)
@@ -178,7 +178,7 @@ class ScriptedTool(BaseTool):
         )
 
 
-def scripted_tools(model: ScriptedModel, returned: Callable[[str, str], None]) -> list[BaseTool]:
+def scripted_tools(model: ScriptedChatModel, returned: Callable[[str, str], None]) -> list[BaseTool]:
     """Return the tools that the script calls; `returned` is called with the id and the time of each result."""
     live: ActiveRun = model.live
     names = {

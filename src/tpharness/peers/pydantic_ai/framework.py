@@ -33,14 +33,14 @@ from tpharness.server_events.messages import write_messages
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
 
-__all__ = ["PydanticAi", "PydanticAiConversation", "prompt_items"]
+__all__ = ["PydanticAiConversation", "PydanticAiFramework", "prompt_items"]
 
 _SDK: Literal[6] = 6
 _FINISH_REASONS = get_args(FinishReason)
 _RETRIES = 1000  # a script may go wrong as often as it likes
 
 
-class PydanticAi:
+class PydanticAiFramework:
     """The framework: what it can do, and its conversations."""
 
     wire = "vsp"

@@ -12,7 +12,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from tpharness.peers.control import ActiveRun
 from tpharness.peers.pydantic_ai import library
-from tpharness.peers.pydantic_ai.framework import PydanticAi, PydanticAiConversation, prompt_items
+from tpharness.peers.pydantic_ai.framework import PydanticAiConversation, PydanticAiFramework, prompt_items
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
 
@@ -21,7 +21,7 @@ __all__ = ["PydanticAiAgUi"]
 _KINDS = ("image", "audio", "video")
 
 
-class PydanticAiAgUi(PydanticAi):
+class PydanticAiAgUi(PydanticAiFramework):
     """The framework with its other adapter."""
 
     wire = "ag-ui"

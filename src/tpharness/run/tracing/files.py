@@ -21,7 +21,7 @@ from tpharness.run.tracing.pool import ThreadPool
 from tpharness.run.tracing.steps import client_steps, received_session, served_session, server_steps
 from tpharness.targets.contract import Packet, Script, Stream
 from tpharness.trace.secrets import Secrets
-from tpharness.trace.tape import Note
+from tpharness.trace.tape import TapeNote
 from tpharness.trace.write import CaseFiles
 from tpharness.verdict.result import Result
 
@@ -39,7 +39,7 @@ class CaseRecord:
     client: Mapping[str, Any]
     compare: str
     played: PlayedCase | None
-    notes: Sequence[Note]
+    notes: Sequence[TapeNote]
     forgotten: int
     seconds: float
     remark: str = ""
@@ -154,7 +154,7 @@ class _Files:
 
     def _streams_noted(self, way: str, side: str) -> None:
         """Add the streams of a case that did not come to its end, as far as they were read or sent."""
-        runs: dict[int, list[Note]] = {}
+        runs: dict[int, list[TapeNote]] = {}
         for note in self._record.notes:
             if note.kind == way:
                 runs.setdefault(note.run, []).append(note)

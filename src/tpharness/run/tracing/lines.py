@@ -13,7 +13,7 @@ import orjson
 from tpharness.targets.contract import Packet
 from tpharness.trace.format import MAX_CASE, decode_line, encode_line
 from tpharness.trace.secrets import Secrets, shown_headers
-from tpharness.trace.tape import Note
+from tpharness.trace.tape import TapeNote
 from tpharness.trace.write import CaseFiles
 from tpharness.wires.sse.frames import split_frames
 
@@ -88,7 +88,7 @@ class CaseLines:
 
     # ------------------------------------------------------------------------------------------------ what was asked
 
-    def moments(self, notes: Sequence[Note], forgotten: int) -> None:
+    def moments(self, notes: Sequence[TapeNote], forgotten: int) -> None:
         """Add what a tape has noted; `forgotten` are the notes that it had no room for."""
         seen: dict[tuple[str, int], int] = {}
         for note in notes:

@@ -18,7 +18,7 @@ from tpharness.wires.ag_ui.states import CLOSES, FAMILIES, Closes, Family
 
 __all__ = ["CHUNKS", "ChunkLanes", "Refused", "owner_name"]
 
-CHUNKS: dict[type[r.Event], Family] = {family.chunk: family for family in FAMILIES.values() if family.chunk}
+CHUNKS: dict[type[r.BaseEvent], Family] = {family.chunk: family for family in FAMILIES.values() if family.chunk}
 """The events in shorthand, with what they open."""
 
 
@@ -69,7 +69,7 @@ class ChunkLanes:
         more = _contents(family, chunk, id_) if chunk.delta is not UNSET else []
         return [*events, start, *more]
 
-    def ended_by(self, event: r.Event, lane: str | None) -> list[r.Item]:
+    def ended_by(self, event: r.BaseEvent, lane: str | None) -> list[r.Item]:
         """Return the ends that an event in a lane brings with it."""
         match CLOSES[type(event)]:
             case Closes.NOTHING:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tpharness.facts import binary_identifier, is_base64
-from tpharness.wires.ag_ui.objects import TextPart, TokenUsage, given
+from tpharness.wires.ag_ui.objects import AgUiTextPart, TokenUsage, given
 
 __all__ = ["NOT_JSON", "parse", "result_content", "total_usage"]
 
@@ -44,7 +44,7 @@ def result_content(content: Any) -> Any:
 
 
 def _part(part: Any) -> Any:
-    if isinstance(part, TextPart):
+    if isinstance(part, AgUiTextPart):
         return part.text
     kind, source = str(part.__struct_config__.tag), part.source
     named = part.id if given(part.id) else None

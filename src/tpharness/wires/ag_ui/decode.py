@@ -17,10 +17,10 @@ from tpharness.findings import Kind, json_type, shorten
 from tpharness.wires.ag_ui.objects import SINCE, RunAgentInput
 from tpharness.wires.ag_ui.records import (
     EVENTS,
-    Event,
+    BaseEvent,
     MessagesSnapshot,
     ReasoningEncryptedValue,
-    RunStarted,
+    RunStartedEvent,
 )
 from tpharness.wires.ag_ui.violations import (
     INPUT_MALFORMED,
@@ -44,13 +44,13 @@ VERSIONS: dict[str, Version] = {"1.0": (1, 0), "1.1": (1, 1)}
 
 NEWEST: Version = max(VERSIONS.values())
 
-GATED = frozenset({ReasoningEncryptedValue, MessagesSnapshot, RunStarted})
+GATED = frozenset({ReasoningEncryptedValue, MessagesSnapshot, RunStartedEvent})
 """The events that may contain a member of a later version: in an earlier stream `read_event` reads them."""
 
 REFUSED = (msgspec.DecodeError, ValueError, RecursionError)
 """What `decode_typed` raises for anything that is not exactly an event of the newest version."""
 
-decode_typed: Callable[[bytes], Event] = msgspec.json.Decoder(Union[tuple(EVENTS.values())]).decode  # noqa: UP007  # made from a table
+decode_typed: Callable[[bytes], BaseEvent] = msgspec.json.Decoder(Union[tuple(EVENTS.values())]).decode  # noqa: UP007  # made from a table
 """For the loop: read one event that has nothing wrong with it, or raise one of `REFUSED`."""
 
 
@@ -63,7 +63,7 @@ class Note(msgspec.Struct, frozen=True):
     got: Any = None
 
 
-def read_event(data: bytes, version: Version = NEWEST) -> tuple[Event | None, list[Note]]:
+def read_event(data: bytes, version: Version = NEWEST) -> tuple[BaseEvent | None, list[Note]]:
     """Read what `decode_typed` refused. The event is None if it was dropped or is malformed; then the notes say why."""
     value, wrong = _read_json(data)
     if wrong is not None:

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from tpharness.wires.ag_ui import records as r
 from tpharness.wires.ag_ui import violations as v
 from tpharness.wires.ag_ui.items import Items, Report
-from tpharness.wires.ag_ui.objects import Cancelled, Interrupted, Succeeded, TokenUsage, given
+from tpharness.wires.ag_ui.objects import Cancelled, InterruptOutcome, Succeeded, TokenUsage, given
 from tpharness.wires.ag_ui.subagents import Invocations, Steps
 
 __all__ = ["MEANT_BY_CUSTOM", "check_calls", "check_open", "check_usage"]
@@ -34,13 +34,13 @@ def check_open(items: Items, steps: Steps, invocations: Invocations, report: Rep
 
 
 def check_calls(
-    event: r.RunFinished, items: Items, advertised: frozenset[str] | None, custom: Iterable[str], report: Report
+    event: r.RunFinishedEvent, items: Items, advertised: frozenset[str] | None, custom: Iterable[str], report: Report
 ) -> None:
     """Find what the outcome says wrongly of calls and interrupts; `advertised` are the page's tools, if known."""
     pending = [call for call in items.calls if call not in items.answered]
     outcome = given(event.outcome)
     frontend = [call for call in pending if advertised is not None and items.calls[call] in advertised]
-    if isinstance(outcome, Interrupted):
+    if isinstance(outcome, InterruptOutcome):
         ids = [interrupt.id for interrupt in outcome.interrupts]
         if len(set(ids)) < len(ids):
             report(v.INTERRUPT_REPEATED, "two interrupts of the run have the same id", got=ids)
@@ -50,7 +50,7 @@ def check_calls(
             report(
                 v.FRONTEND_INTERRUPT, f"the run ends as interrupted by the call of {named}", got=sorted(map(str, about))
             )
-    asks = "on_interrupt" in custom and not isinstance(outcome, Interrupted)
+    asks = "on_interrupt" in custom and not isinstance(outcome, InterruptOutcome)
     if asks:
         report(v.INTERRUPT_UNSAID, "the run asks by the CUSTOM event on_interrupt, and its outcome does not say so")
     if isinstance(outcome, Cancelled) and event.result is not UNSET:

@@ -21,7 +21,7 @@ from tpharness.wires.ag_ui.contents import NOT_JSON, parse, result_content, tota
 from tpharness.wires.ag_ui.judge import Judge
 from tpharness.wires.ag_ui.objects import Cancelled, ToolMessage, given
 from tpharness.wires.ag_ui.silent_texts import SilentTexts
-from tpharness.wires.ag_ui.states import RunState
+from tpharness.wires.ag_ui.states import AgUiRunState
 from tpharness.wires.vsp import records as c
 from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.chunks import chunk_from_object
@@ -51,7 +51,7 @@ class AgUiAssembler:
         self._at = at
         self._asked = agent_id
         self._judge = Judge(take=self._take)
-        self._state, self._events = RunState.NOT_BEGUN, 0
+        self._state, self._events = AgUiRunState.NOT_BEGUN, 0
         self._fold.begin(at, agent_id=agent_id)
         self._ran = False
         self._begin_run()
@@ -114,7 +114,7 @@ class AgUiAssembler:
     @property
     def signalled_end(self) -> bool:
         """Whether the stream has said how its run ends."""
-        return self._where in (RunState.FINISHED, RunState.FAILED)
+        return self._where in (AgUiRunState.FINISHED, AgUiRunState.FAILED)
 
     @property
     def complete(self) -> bool:
@@ -127,7 +127,7 @@ class AgUiAssembler:
         return self._where.name.lower().replace("_", " ")
 
     @property
-    def _where(self) -> RunState:
+    def _where(self) -> AgUiRunState:
         return self._judge.state if self._judge is not None else self._state
 
     @property
@@ -157,7 +157,7 @@ class AgUiAssembler:
 
     # ------------------------------------------------------------------ events
 
-    def _take(self, event: r.Event) -> None:
+    def _take(self, event: r.BaseEvent) -> None:
         judge = self._judge
         if judge is None or judge.rejected_at is not None:
             return  # G9
@@ -174,7 +174,7 @@ class AgUiAssembler:
         for chunk in chunks:
             self._fold.feed(chunk, self._at)
 
-    def _run_started(self, event: r.RunStarted) -> Chunks:
+    def _run_started(self, event: r.RunStartedEvent) -> Chunks:
         if self._ran:  # a run before it in the same body (G1)
             self._fold.close(None, self._at)
             self._fold.begin(self._at, agent_id=self._asked)
@@ -183,7 +183,7 @@ class AgUiAssembler:
         announced = carried(event).get("announced") is not False  # the server's first chunk was another one
         return [c.StartChunk()] if announced else []
 
-    def _run_finished(self, event: r.RunFinished) -> Chunks:
+    def _run_finished(self, event: r.RunFinishedEvent) -> Chunks:
         facts = carried(event)
         self._ended = True
         if isinstance(given(event.outcome), Cancelled):
@@ -371,9 +371,9 @@ class AgUiAssembler:
             self._usage_known = self._usage_known or "usage" in event.value["data"]
         return [chunk_from_object({**event.value, "type": kind})]
 
-    HANDLERS: ClassVar[Mapping[type[r.Event], Callable[[AgUiAssembler, Any], Chunks]]] = {
-        r.RunStarted: _run_started,
-        r.RunFinished: _run_finished,
+    HANDLERS: ClassVar[Mapping[type[r.BaseEvent], Callable[[AgUiAssembler, Any], Chunks]]] = {
+        r.RunStartedEvent: _run_started,
+        r.RunFinishedEvent: _run_finished,
         r.RunError: _run_error,
         r.StepStarted: _step_started,
         r.StepFinished: _step_finished,

@@ -13,15 +13,15 @@ from tpharness.findings import Kind
 from tpharness.wires.ag_ui import records as r
 from tpharness.wires.ag_ui import violations as v
 from tpharness.wires.ag_ui.chunks import owner_name
-from tpharness.wires.ag_ui.objects import AssistantMessage, RunAgentInput, ToolMessage, given
+from tpharness.wires.ag_ui.objects import AgUiAssistantMessage, RunAgentInput, ToolMessage, given
 from tpharness.wires.ag_ui.states import FAMILIES, ITEM_ORDER, Act, Family, ItemState
 
-__all__ = ["Items", "Streamed"]
+__all__ = ["Items", "StreamedItem"]
 
 Report = Callable[..., None]
 """`report(kind, message, got=…, expected=…)` adds a finding at the current event."""
 
-_ACTS: dict[type[r.Event], tuple[str, Act]] = {
+_ACTS: dict[type[r.BaseEvent], tuple[str, Act]] = {
     record: (name, act)
     for name, family in FAMILIES.items()
     for record, act in ((family.start, Act.START), (family.add, Act.ADD), (family.end, Act.END))
@@ -37,7 +37,7 @@ def _word(message: Any) -> str:
     return _OF_ROLE.get(str(message.__struct_config__.tag), "a text message")
 
 
-class Streamed:
+class StreamedItem:
     """One text, call, thought or span, as the stream has it so far."""
 
     __slots__ = ("by_chunk", "family", "id", "opener", "owner", "pieces", "run", "state")
@@ -55,7 +55,7 @@ class Items:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._items: dict[str, dict[str, Streamed]] = {name: {} for name in FAMILIES}
+        self._items: dict[str, dict[str, StreamedItem]] = {name: {} for name in FAMILIES}
         self._missed: set[tuple[str, str]] = set()
         self._messages: dict[str, str] = {}
         self._restated: dict[tuple[str, str], str] = {}
@@ -78,7 +78,7 @@ class Items:
             content = given(getattr(message, "content", None))
             if _word(message) == _MESSAGES["text"] and isinstance(content, str):
                 self._restated["text", message.id] = content
-            if isinstance(message, AssistantMessage):
+            if isinstance(message, AgUiAssistantMessage):
                 for call in given(message.tool_calls) or ():
                     self._restated["call", call.id] = call.function.arguments
             elif isinstance(message, ToolMessage):
@@ -112,7 +112,7 @@ class Items:
         """Whether there is a message or a call with this id."""
         return id_ in (self.known_calls if subtype == "tool-call" else self._messages)
 
-    def open_items(self) -> list[Streamed]:
+    def open_items(self) -> list[StreamedItem]:
         """Return what is open."""
         return [one for items in self._items.values() for one in items.values() if one.state is ItemState.OPEN]
 
@@ -164,7 +164,7 @@ class Items:
         return True
 
     def _misfit(
-        self, kind: Kind, name: str, id_: str, item: Streamed | None, *, by_chunk: bool, ended: tuple[str, ...]
+        self, kind: Kind, name: str, id_: str, item: StreamedItem | None, *, by_chunk: bool, ended: tuple[str, ...]
     ) -> None:
         word = FAMILIES[name].word
         mixed = item is not None and (
@@ -179,7 +179,7 @@ class Items:
             self._report(kind, f"the {word} {id_!r} {was}")
         self._missed.add((name, id_))
 
-    def _start(self, event: Any, name: str, id_: str, item: Streamed | None, tag: Any, *, by_chunk: bool) -> bool:
+    def _start(self, event: Any, name: str, id_: str, item: StreamedItem | None, tag: Any, *, by_chunk: bool) -> bool:
         opener = {field: given(getattr(event, field)) for field in FAMILIES[name].opener_fields}
         if "role" in opener:
             opener["role"] = opener["role"] or "assistant"
@@ -198,7 +198,7 @@ class Items:
                     expected={**item.opener, "subagentRunId": item.owner},
                 )
         else:
-            item = self._items[name][id_] = Streamed(FAMILIES[name], id_, tag, self._run)
+            item = self._items[name][id_] = StreamedItem(FAMILIES[name], id_, tag, self._run)
             item.opener = opener
         item.run, item.state, item.by_chunk = self._run, ItemState.OPEN, by_chunk
         if name == "call":
@@ -209,7 +209,7 @@ class Items:
             self._name_message(id_, _MESSAGES[name])
         return True
 
-    def _compare_with_parent(self, call: Streamed) -> None:
+    def _compare_with_parent(self, call: StreamedItem) -> None:
         parent = self._texts.get(call.opener["parent_message_id"] or "")
         if parent is not None and call.owner is not None and parent.owner != call.owner:
             said = (
@@ -217,7 +217,7 @@ class Items:
             )
             self._report(v.CALL_OWNER, said, got=call.owner, expected=parent.owner)
 
-    def _compare_with_history(self, name: str, item: Streamed) -> None:
+    def _compare_with_history(self, name: str, item: StreamedItem) -> None:
         """Find what is streamed again of what the client has posted (rule 17)."""
         before = self._restated.pop((name, item.id), "")
         if before and "".join(item.pieces) == before:

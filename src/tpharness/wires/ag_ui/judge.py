@@ -24,7 +24,7 @@ from tpharness.wires.ag_ui.decode import GATED, NEWEST, REFUSED, VERSIONS, Note,
 from tpharness.wires.ag_ui.ends import MEANT_BY_CUSTOM, check_calls, check_open, check_usage
 from tpharness.wires.ag_ui.items import Items
 from tpharness.wires.ag_ui.objects import RunAgentInput, given
-from tpharness.wires.ag_ui.states import FAMILIES, RUN_ORDER, RunState
+from tpharness.wires.ag_ui.states import FAMILIES, RUN_ORDER, AgUiRunState
 from tpharness.wires.ag_ui.subagents import Invocations, Steps
 from tpharness.wires.ag_ui.values import Values, has_prefix
 from tpharness.wires.sse.parser import SseParser
@@ -80,7 +80,9 @@ def is_ag_ui(data: bytes) -> bool:
 class Judge:
     """Judges the answer to one input: `feed` reads, then `close` once."""
 
-    def __init__(self, posted: RunAgentInput | None = None, *, take: Callable[[r.Event], None] | None = None) -> None:
+    def __init__(
+        self, posted: RunAgentInput | None = None, *, take: Callable[[r.BaseEvent], None] | None = None
+    ) -> None:
         self._take = take
         self._posted = posted
         self._parser = SseParser()
@@ -96,13 +98,13 @@ class Judge:
         self._ahead = False  # the producer speaks a version that is not known here
         self._index = -1
         self._odd_line_ends = self._told_order = False
-        self._started: r.RunStarted | None = None
+        self._started: r.RunStartedEvent | None = None
         self._started_at = -1
-        self._to_judge: tuple[int, r.RunFinished] | None = None
+        self._to_judge: tuple[int, r.RunFinishedEvent] | None = None
         self._custom: set[str] = set()
-        self.state = RunState.NOT_BEGUN
+        self.state = AgUiRunState.NOT_BEGUN
         """Where the stream stands."""
-        self.finished: r.RunFinished | r.RunError | None = None
+        self.finished: r.RunFinishedEvent | r.RunError | None = None
         """How the last run has ended, None while it runs."""
         self.rejected_at: int | None = None
         """The first event for which a client has to reject the stream, from 0."""
@@ -112,9 +114,9 @@ class Judge:
             self._items.know_input(posted)
             self.values.know_activities(posted.messages)
             self.values.state = {} if posted.state is UNSET else posted.state
-        self._handlers: dict[type[r.Event], Callable[[Any], None]] = {
-            r.RunStarted: self._run_started,
-            r.RunFinished: self._run_finished,
+        self._handlers: dict[type[r.BaseEvent], Callable[[Any], None]] = {
+            r.RunStartedEvent: self._run_started,
+            r.RunFinishedEvent: self._run_finished,
             r.RunError: self._run_error,
             r.StepStarted: self._steps.start,
             r.StepFinished: self._steps.finish,
@@ -155,7 +157,7 @@ class Judge:
         """Take the data of one frame."""
         self._index += 1
         try:
-            event: r.Event | None = decode_typed(data)
+            event: r.BaseEvent | None = decode_typed(data)
             if type(event) in GATED and self._version < NEWEST:
                 event = self._read(data)
         except REFUSED:
@@ -166,7 +168,7 @@ class Judge:
     def _add(self, event: Any) -> bool:
         """Take a piece of what is open, the quick way; False where `_place` has anything to judge."""
         plain = event.metadata is UNSET and event.subagent_run_id is UNSET
-        if plain and self.state is RunState.RUNNING and not self._lanes.open and self._items.add(event):
+        if plain and self.state is AgUiRunState.RUNNING and not self._lanes.open and self._items.add(event):
             self._pass_on(event)
             return True
         return False
@@ -175,7 +177,7 @@ class Judge:
         """End the stream: its body is complete, or broke off."""
         self._parser.close()
         self._judge_calls()
-        if self.state is RunState.RUNNING or (self.state is RunState.NOT_BEGUN and not self._told_order):
+        if self.state is AgUiRunState.RUNNING or (self.state is AgUiRunState.NOT_BEGUN and not self._told_order):
             self.log.add(v.TRUNCATED.at(Place(event=self.events, byte=self._parser.offset)))
         posted, started = self._posted, self._started
         if posted is not None and started is not None and started.run_id != posted.run_id:
@@ -189,10 +191,10 @@ class Judge:
             self.rejected_at = self._index
         self.log.add(kind.at(Place(event=self._index if at is None else at, pointer=pointer or None), message, **shown))
 
-    def _read(self, data: bytes) -> r.Event | None:
+    def _read(self, data: bytes) -> r.BaseEvent | None:
         version = self._version
         event, notes = read_event(data, version)
-        if isinstance(event, r.RunStarted):  # which says in what version it is to be read
+        if isinstance(event, r.RunStartedEvent):  # which says in what version it is to be read
             said = given(event.protocol_version) or "1.0"
             if VERSIONS.get(said) != version:
                 event, notes = read_event(data, VERSIONS.get(said, NEWEST))
@@ -205,7 +207,7 @@ class Judge:
         if not (self._ahead and note.kind in _UNKNOWN):
             self._report(note.kind, note.message, pointer=note.pointer, got=note.got)
 
-    def _place(self, event: r.Event) -> None:
+    def _place(self, event: r.BaseEvent) -> None:
         record = type(event)
         next_state = RUN_ORDER[self.state][record]
         if isinstance(next_state, Kind):
@@ -232,7 +234,7 @@ class Judge:
             self._handlers[record](event)
             self._pass_on(event)
 
-    def _place_chunk(self, chunk: r.Event) -> None:
+    def _place_chunk(self, chunk: r.BaseEvent) -> None:
         found = self._lanes.expand(chunk)
         if isinstance(found, Refused):
             self._report(found.kind, found.message)
@@ -242,17 +244,17 @@ class Judge:
                 self._lanes.forget(event)  # what is not open cannot be continued
                 return
 
-    def _item(self, event: r.Event, *, by_chunk: bool, ended: tuple[str, ...] = ()) -> bool:
+    def _item(self, event: r.BaseEvent, *, by_chunk: bool, ended: tuple[str, ...] = ()) -> bool:
         has_place = self._items.take(event, by_chunk=by_chunk, ended=ended)
         if has_place:
             self._pass_on(event)
         return has_place
 
-    def _pass_on(self, event: r.Event) -> None:
+    def _pass_on(self, event: r.BaseEvent) -> None:
         if self._take is not None:
             self._take(event)
 
-    def _misfit(self, kind: Kind, event: r.Event) -> None:
+    def _misfit(self, kind: Kind, event: r.BaseEvent) -> None:
         """Report the first event that has no place where the stream stands; those that follow it do not either.
 
         A result is one all the same: that it came too late is what is wrong, and not that its call has none.
@@ -267,10 +269,10 @@ class Judge:
         said = {v.FIRST_EVENT: f"the stream begins with {name}", v.AFTER_END: ended}
         self._report(kind, said.get(kind, f"{name} came while a run was running"), got=name)
 
-    def _nothing(self, event: r.Event) -> None:
+    def _nothing(self, event: r.BaseEvent) -> None:
         """Take an event that opens, closes and changes nothing."""
 
-    def _run_started(self, event: r.RunStarted) -> None:
+    def _run_started(self, event: r.RunStartedEvent) -> None:
         self._judge_calls()
         self.runs += 1
         self._started, self._started_at, self.finished = event, self._index, None
@@ -297,7 +299,7 @@ class Judge:
             said = "the threadId is not that of the input"
             self._report(v.RUN_IDS, said, got=thread_id, expected=self._posted.thread_id)
 
-    def _run_finished(self, event: r.RunFinished) -> None:
+    def _run_finished(self, event: r.RunFinishedEvent) -> None:
         started = self._started
         if started is not None and (event.thread_id, event.run_id) != (started.thread_id, started.run_id):
             got, expected = (f"{one.thread_id} {one.run_id}" for one in (event, started))
@@ -325,7 +327,7 @@ class Judge:
         check_usage(given(event.usage) or (), self._report)
         self._end(event)
 
-    def _end(self, event: r.RunFinished | r.RunError) -> None:
+    def _end(self, event: r.RunFinishedEvent | r.RunError) -> None:
         self._items.abandon()
         self._steps.open.clear()
         self._invocations.begin_run()

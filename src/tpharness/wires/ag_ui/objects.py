@@ -16,12 +16,13 @@ __all__ = [
     "SAFE",
     "SINCE",
     "ActivityMessage",
+    "AgUiAssistantMessage",
+    "AgUiUserMessage",
     "AnyMessage",
-    "AssistantMessage",
     "Cancelled",
     "Closed",
     "Content",
-    "Interrupted",
+    "InterruptOutcome",
     "Metadata",
     "Patch",
     "Present",
@@ -34,7 +35,6 @@ __all__ = [
     "Suspended",
     "TokenUsage",
     "ToolMessage",
-    "UserMessage",
     "given",
 ]
 
@@ -97,20 +97,20 @@ class FileSource(Closed, frozen=True, kw_only=True, gc=False, tag_field="type", 
     mime_type: str | UnsetType = UNSET
 
 
-class Part(Closed, frozen=True, kw_only=True, gc=False, tag_field="type"):
+class ContentPart(Closed, frozen=True, kw_only=True, gc=False, tag_field="type"):
     """A part of a message."""
 
     id: str | UnsetType = UNSET
     metadata: Present | UnsetType = UNSET
 
 
-class TextPart(Part, frozen=True, kw_only=True, gc=False, tag="text"):
+class AgUiTextPart(ContentPart, frozen=True, kw_only=True, gc=False, tag="text"):
     """Text."""
 
     text: str
 
 
-class MediaPart(Part, frozen=True, kw_only=True, gc=False):
+class MediaPart(ContentPart, frozen=True, kw_only=True, gc=False):
     """Bytes of some kind."""
 
     source: DataSource | UrlSource | FileSource
@@ -132,7 +132,7 @@ class DocumentPart(MediaPart, frozen=True, kw_only=True, gc=False, tag="document
     """A document."""
 
 
-Content: TypeAlias = str | list[TextPart | ImagePart | AudioPart | VideoPart | DocumentPart]
+Content: TypeAlias = str | list[AgUiTextPart | ImagePart | AudioPart | VideoPart | DocumentPart]
 
 # Messages
 
@@ -152,19 +152,19 @@ class NamedMessage(Message, frozen=True, kw_only=True, gc=False):
     name: str | UnsetType = UNSET
 
 
-class DeveloperMessage(NamedMessage, frozen=True, kw_only=True, gc=False, tag="developer"):
+class AgUiDeveloperMessage(NamedMessage, frozen=True, kw_only=True, gc=False, tag="developer"):
     """Instructions of the developer."""
 
     content: str
 
 
-class SystemMessage(NamedMessage, frozen=True, kw_only=True, gc=False, tag="system"):
+class AgUiSystemMessage(NamedMessage, frozen=True, kw_only=True, gc=False, tag="system"):
     """Instructions of the system."""
 
     content: str
 
 
-class UserMessage(NamedMessage, frozen=True, kw_only=True, gc=False, tag="user"):
+class AgUiUserMessage(NamedMessage, frozen=True, kw_only=True, gc=False, tag="user"):
     """What the user said."""
 
     content: Content
@@ -188,7 +188,7 @@ class ToolCall(Closed, frozen=True, kw_only=True, gc=False):
     metadata: Metadata | UnsetType = UNSET
 
 
-class AssistantMessage(NamedMessage, frozen=True, kw_only=True, gc=False, tag="assistant"):
+class AgUiAssistantMessage(NamedMessage, frozen=True, kw_only=True, gc=False, tag="assistant"):
     """What the agent said and called."""
 
     content: str | UnsetType = UNSET
@@ -219,7 +219,13 @@ class ReasoningMessage(Message, frozen=True, kw_only=True, gc=False, tag="reason
 
 
 AnyMessage: TypeAlias = (
-    DeveloperMessage | SystemMessage | UserMessage | AssistantMessage | ToolMessage | ActivityMessage | ReasoningMessage
+    AgUiDeveloperMessage
+    | AgUiSystemMessage
+    | AgUiUserMessage
+    | AgUiAssistantMessage
+    | ToolMessage
+    | ActivityMessage
+    | ReasoningMessage
 )
 
 # The input
@@ -281,7 +287,7 @@ class TokenUsage(Closed, frozen=True, kw_only=True, gc=False):
     cache_write_input_tokens: Count | UnsetType = UNSET
 
 
-class Interrupt(Owned, frozen=True, kw_only=True, gc=False):
+class AgUiInterrupt(Owned, frozen=True, kw_only=True, gc=False):
     """What a run waits for."""
 
     id: str
@@ -299,10 +305,10 @@ class Succeeded(Closed, frozen=True, kw_only=True, gc=False, tag_field="type", t
     pending_tool_call_ids: list[str] | UnsetType = UNSET
 
 
-class Interrupted(Closed, frozen=True, kw_only=True, gc=False, tag_field="type", tag="interrupt"):
+class InterruptOutcome(Closed, frozen=True, kw_only=True, gc=False, tag_field="type", tag="interrupt"):
     """The run asks."""
 
-    interrupts: Annotated[list[Interrupt], msgspec.Meta(min_length=1)]
+    interrupts: Annotated[list[AgUiInterrupt], msgspec.Meta(min_length=1)]
 
 
 class Cancelled(Closed, frozen=True, kw_only=True, gc=False, tag_field="type", tag="cancelled"):

@@ -13,7 +13,7 @@ from tpharness.wires.ag_ui.objects import (
     Cancelled,
     Closed,
     Content,
-    Interrupted,
+    InterruptOutcome,
     Metadata,
     Patch,
     Present,
@@ -31,8 +31,8 @@ __all__ = [
     "ActivityDelta",
     "ActivitySnapshot",
     "Attributed",
+    "BaseEvent",
     "Custom",
-    "Event",
     "Item",
     "MessagesSnapshot",
     "OfCall",
@@ -46,8 +46,8 @@ __all__ = [
     "ReasoningMessageStart",
     "ReasoningStart",
     "RunError",
-    "RunFinished",
-    "RunStarted",
+    "RunFinishedEvent",
+    "RunStartedEvent",
     "StateDelta",
     "StateSnapshot",
     "StepFinished",
@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 
-class Event(Closed, frozen=True, kw_only=True, gc=False, tag_field="type"):
+class BaseEvent(Closed, frozen=True, kw_only=True, gc=False, tag_field="type"):
     """Any event; the tag of a subclass is its `type`."""
 
     timestamp: Annotated[int, msgspec.Meta(ge=-SAFE, le=SAFE)] | UnsetType = UNSET
@@ -75,7 +75,7 @@ class Event(Closed, frozen=True, kw_only=True, gc=False, tag_field="type"):
     metadata: Metadata | UnsetType = UNSET
 
 
-class Attributed(Event, frozen=True, kw_only=True, gc=False):
+class Attributed(BaseEvent, frozen=True, kw_only=True, gc=False):
     """An event that may belong to the work of a subagent."""
 
     subagent_run_id: str | UnsetType = UNSET
@@ -84,7 +84,7 @@ class Attributed(Event, frozen=True, kw_only=True, gc=False):
 # Runs and steps
 
 
-class RunStarted(Event, frozen=True, kw_only=True, gc=False, tag="RUN_STARTED"):
+class RunStartedEvent(BaseEvent, frozen=True, kw_only=True, gc=False, tag="RUN_STARTED"):
     """Opens a run."""
 
     thread_id: str
@@ -94,17 +94,17 @@ class RunStarted(Event, frozen=True, kw_only=True, gc=False, tag="RUN_STARTED"):
     input: RunAgentInput | UnsetType = UNSET
 
 
-class RunFinished(Event, frozen=True, kw_only=True, gc=False, tag="RUN_FINISHED"):
+class RunFinishedEvent(BaseEvent, frozen=True, kw_only=True, gc=False, tag="RUN_FINISHED"):
     """Ends a run that did not fail."""
 
     thread_id: str
     run_id: str
     result: Present | UnsetType = UNSET
-    outcome: Succeeded | Interrupted | Cancelled | UnsetType = UNSET
+    outcome: Succeeded | InterruptOutcome | Cancelled | UnsetType = UNSET
     usage: list[TokenUsage] | UnsetType = UNSET
 
 
-class RunError(Event, frozen=True, kw_only=True, gc=False, tag="RUN_ERROR"):
+class RunError(BaseEvent, frozen=True, kw_only=True, gc=False, tag="RUN_ERROR"):
     """Ends a run that failed."""
 
     message: str
@@ -263,7 +263,7 @@ class StateDelta(Attributed, frozen=True, kw_only=True, gc=False, tag="STATE_DEL
     delta: Patch
 
 
-class MessagesSnapshot(Event, frozen=True, kw_only=True, gc=False, tag="MESSAGES_SNAPSHOT"):
+class MessagesSnapshot(BaseEvent, frozen=True, kw_only=True, gc=False, tag="MESSAGES_SNAPSHOT"):
     """All messages that the producer owns."""
 
     messages: list[AnyMessage]
@@ -287,7 +287,7 @@ class ActivityDelta(OfMessage, frozen=True, kw_only=True, gc=False, tag="ACTIVIT
 # Subagents
 
 
-class SubagentStarted(Event, frozen=True, kw_only=True, gc=False, tag="SUBAGENT_STARTED"):
+class SubagentStarted(BaseEvent, frozen=True, kw_only=True, gc=False, tag="SUBAGENT_STARTED"):
     """Announces an invocation."""
 
     subagent_run_id: str
@@ -298,7 +298,7 @@ class SubagentStarted(Event, frozen=True, kw_only=True, gc=False, tag="SUBAGENT_
     parent_message_id: str | UnsetType = UNSET
 
 
-class SubagentFinished(Event, frozen=True, kw_only=True, gc=False, tag="SUBAGENT_FINISHED"):
+class SubagentFinished(BaseEvent, frozen=True, kw_only=True, gc=False, tag="SUBAGENT_FINISHED"):
     """Ends an invocation that did not fail."""
 
     subagent_run_id: str
@@ -306,7 +306,7 @@ class SubagentFinished(Event, frozen=True, kw_only=True, gc=False, tag="SUBAGENT
     outcome: SubagentSucceeded | Suspended | UnsetType = UNSET
 
 
-class SubagentError(Event, frozen=True, kw_only=True, gc=False, tag="SUBAGENT_ERROR"):
+class SubagentError(BaseEvent, frozen=True, kw_only=True, gc=False, tag="SUBAGENT_ERROR"):
     """Ends an invocation that failed; the run may go on."""
 
     subagent_run_id: str
@@ -331,10 +331,10 @@ class Custom(Attributed, frozen=True, kw_only=True, gc=False, tag="CUSTOM"):
     value: Any
 
 
-def _leaves(record: type[Event]) -> list[type[Event]]:
+def _leaves(record: type[BaseEvent]) -> list[type[BaseEvent]]:
     below = record.__subclasses__()
     return [leaf for one in below for leaf in _leaves(one)] if below else [record]
 
 
-EVENTS: dict[str, type[Event]] = {str(record.__struct_config__.tag): record for record in _leaves(Event)}
+EVENTS: dict[str, type[BaseEvent]] = {str(record.__struct_config__.tag): record for record in _leaves(BaseEvent)}
 """Each event by its `type`."""

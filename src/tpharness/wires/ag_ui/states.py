@@ -13,10 +13,10 @@ from tpharness.findings import Kind
 from tpharness.wires.ag_ui import records as r
 from tpharness.wires.ag_ui import violations as v
 
-__all__ = ["CLOSES", "FAMILIES", "ITEM_ORDER", "RUN_ORDER", "Act", "Closes", "Family", "ItemState", "RunState"]
+__all__ = ["CLOSES", "FAMILIES", "ITEM_ORDER", "RUN_ORDER", "Act", "AgUiRunState", "Closes", "Family", "ItemState"]
 
 
-class RunState(Enum):
+class AgUiRunState(Enum):
     """Where a stream stands between two events."""
 
     __hash__ = object.__hash__  # a member is one object; Enum's own hash is a call in Python for every look-up
@@ -27,25 +27,25 @@ class RunState(Enum):
     FAILED = auto()
 
 
-_ENDED: dict[type[r.Event], RunState | Kind] = {
+_ENDED: dict[type[r.BaseEvent], AgUiRunState | Kind] = {
     **dict.fromkeys(r.EVENTS.values(), v.AFTER_END),
-    r.RunStarted: RunState.RUNNING,
+    r.RunStartedEvent: AgUiRunState.RUNNING,
 }
 
-RUN_ORDER: Mapping[RunState, Mapping[type[r.Event], RunState | Kind]] = {
-    RunState.NOT_BEGUN: {
+RUN_ORDER: Mapping[AgUiRunState, Mapping[type[r.BaseEvent], AgUiRunState | Kind]] = {
+    AgUiRunState.NOT_BEGUN: {
         **dict.fromkeys(r.EVENTS.values(), v.FIRST_EVENT),
-        r.RunStarted: RunState.RUNNING,
-        r.RunError: RunState.FAILED,
+        r.RunStartedEvent: AgUiRunState.RUNNING,
+        r.RunError: AgUiRunState.FAILED,
     },
-    RunState.RUNNING: {
-        **dict.fromkeys(r.EVENTS.values(), RunState.RUNNING),
-        r.RunStarted: v.RUN_IN_RUN,
-        r.RunFinished: RunState.FINISHED,
-        r.RunError: RunState.FAILED,
+    AgUiRunState.RUNNING: {
+        **dict.fromkeys(r.EVENTS.values(), AgUiRunState.RUNNING),
+        r.RunStartedEvent: v.RUN_IN_RUN,
+        r.RunFinishedEvent: AgUiRunState.FINISHED,
+        r.RunError: AgUiRunState.FAILED,
     },
-    RunState.FINISHED: {**_ENDED, r.RunError: RunState.FAILED},  # a late failure
-    RunState.FAILED: _ENDED,
+    AgUiRunState.FINISHED: {**_ENDED, r.RunError: AgUiRunState.FAILED},  # a late failure
+    AgUiRunState.FAILED: _ENDED,
 }
 """State, then event → the next state, or what is wrong (rules 1, 14, 16)."""
 
@@ -128,12 +128,12 @@ class Closes(Enum):
     ALL = auto()
 
 
-CLOSES: Mapping[type[r.Event], Closes] = {
+CLOSES: Mapping[type[r.BaseEvent], Closes] = {
     **dict.fromkeys(r.EVENTS.values(), Closes.ITS_LANE),
     **dict.fromkeys(
         (r.Raw, r.ActivitySnapshot, r.ActivityDelta, r.ReasoningEncryptedValue, r.SubagentStarted), Closes.NOTHING
     ),
     **dict.fromkeys((r.SubagentFinished, r.SubagentError), Closes.LANE_OF_SUBAGENT),
-    **dict.fromkeys((r.RunStarted, r.RunFinished, r.RunError, r.MessagesSnapshot), Closes.ALL),
+    **dict.fromkeys((r.RunStartedEvent, r.RunFinishedEvent, r.RunError, r.MessagesSnapshot), Closes.ALL),
 }
 """Event → which chunk streams it ends (rule 27). A chunk ends one by itself: `chunks` knows."""
