@@ -184,9 +184,11 @@ def test_golden_threads_are_shown_as_they_came_and_written_again_the_same(sample
         if shown["turns"] != golden["turns"] or not same_exact(written, golden):
             wrong.append(scenario_id)
     assert len(goldens) > 2 * len(scenarios)
-    # An unknown chunk's event keeps its name, which no model event can have; two are read in another way.
+    # An unknown chunk's event keeps its name, which no model event can have; two are read in another way; and a name of
+    # 2.0.0 that begins with the prefix that 2.0.0 cuts off does so for an event that has it twice (R34).
     misunderstood = [
         "carriers/facts-around-a-response",
+        "events/names-that-begin-with-the-prefix",
         "interruptions/reading-any-return",
         "interruptions/reading-keep-empty",
         "stream/chunks-in-other-spellings",
