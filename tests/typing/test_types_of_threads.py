@@ -17,7 +17,7 @@ from tpharness.resources import schema_path
 
 SCHEMA = json.loads(schema_path("thread-0.0.4").read_text("utf-8"))
 DEFINITIONS = SCHEMA["$defs"]
-OF_NEWER_VERSIONS = {"AgentTurn": {"completion_status"}}
+OF_NEWER_VERSIONS = {"AgentTurnJson": {"completion_status"}}
 """What the newest schema requires and an older one does not have."""
 
 
@@ -83,7 +83,7 @@ def test_each_kind_has_the_fields_of_the_schema(union: Any, definition: str, fie
 # ------------------------------------------------------------------------------------------------ mypy
 
 SNIPPET = """
-from tpharness.protocol.types import AgentTurn, Message, Part, Thread, Turn
+from tpharness.protocol.types import AgentTurnJson, Message, Part, Thread, Turn
 
 def read(thread: Thread, turn: Turn, message: Message, part: Part) -> list[object]:
     found: list[object] = [{thread}, {turn}]
@@ -95,8 +95,8 @@ def read(thread: Thread, turn: Turn, message: Message, part: Part) -> list[objec
         found += [{call}]
     return found
 
-def write() -> AgentTurn:
-    turn: AgentTurn = {{"turn_type": "agent", "agent_id": "a", "started_at": "", {written}: []}}
+def write() -> AgentTurnJson:
+    turn: AgentTurnJson = {{"turn_type": "agent", "agent_id": "a", "started_at": "", {written}: []}}
     turn[{assigned}] = ""
     return turn
 """

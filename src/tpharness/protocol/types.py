@@ -191,7 +191,7 @@ class SystemMessageJson(TypedDict):
     message_type: Literal["system"]
     timestamp: str
     event_type: str
-    event_data: NotRequired[Any]
+    event_data: Any
     source_agent: NotRequired[str | None]
     target_agents: NotRequired[list[str] | None]
 
