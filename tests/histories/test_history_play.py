@@ -17,6 +17,7 @@ from tpharness.histories.play import check_moment, play_history
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import OTHER_HISTORIES
 from tpharness.histories.suite import load_dialect_baseline, run_history
+from tpharness.journal import AgentTurn, Completed, Interrupted
 from tpharness.model_apis.rules import RULES
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions
@@ -204,6 +205,17 @@ def test_any_event_can_be_named_without_a_sweep() -> None:
     refused = [name for name in found if play_history(played, CODE, name)[0].failing_codes >= DANGLING]
     assert refused
     assert play_history(played, CODE, f"{ONE_OF_TWO}@cancelled-turn-1-event-999") == []
+
+
+def test_a_run_without_a_result_is_broken_off_where_the_next_one_begins() -> None:
+    """Only a result ends a run well (R27): its turn is interrupted before the other one opens."""
+    events = "{event_kind: model_request}, {event_kind: model_response_end}"
+    played = inline(f"  - user: q\n  - server: [{events}]\n  - steps: [{{response: [{{text: Hello}}]}}]\n")
+    *_, last = every_moment(base_case(played))
+    ends = [turn.end for turn in last.after.turns() if isinstance(turn, AgentTurn)]
+    assert [type(end) for end in ends] == [Interrupted, Completed]
+    assert isinstance(ends[0], Interrupted)
+    assert ends[0].reason == "network_failure"
 
 
 def test_the_journal_before_an_error_is_the_one_before_its_event() -> None:

@@ -15,7 +15,7 @@ from tpharness.histories.projections import HistoryDialect, RetriesCalls
 from tpharness.journal import AgentTurn, Interrupted, Journal, Response, Segment, UserTurn
 from tpharness.run.plan import Case, cut_time, make_script, make_streams, place_name
 from tpharness.scenario.records import AgentRun, CutAt, Scenario
-from tpharness.server_events import Recorder
+from tpharness.server_events import Recorder, RunState
 from tpharness.targets.contract import RunScript, Script
 from tpharness.targets.reference import Reference
 from tpharness.wires.registry import default_wire
@@ -165,6 +165,8 @@ class _Server:
             self.feed(event)
         if turn.interruption is not None:
             self.recorder.interrupt(turn.interruption.reason, turn.interruption.at)
+        elif self.recorder.state is not RunState.ENDED:  # only a result ends a run well (R27)
+            self.recorder.interrupt("network_failure", self.recorder.time)
 
     def moment(self, name: str, cut: Interrupted) -> Moment:
         """Return the place where the running run is cut now."""
