@@ -50,7 +50,7 @@ def test_the_reports_print_what_the_page_says(
         command = [str(python), str(path)]
         if kind == ".mjs":
             program = node_program(PEERS / report.get("packages", "ai_sdk"))
-            copy = program.scripts / f"report-{tmp_path.name}.mjs"
+            copy = program.scripts / f"report-{tmp_path.name}-{path.stem}.mjs"
             shutil.copy(path, copy)
             request.addfinalizer(copy.unlink)
             command = [str(program.node), str(copy)]
