@@ -10,7 +10,7 @@ from tests.report.test_reports import events, report_of
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.report import ConsoleReport, render_json
-from tpharness.report.failures import wrap_line
+from tpharness.report.failures import case_command, wrap_line
 from tpharness.report.junit import render_junit
 from tpharness.verdict import Outcome, Result, RunEvent
 
@@ -142,3 +142,17 @@ def test_what_was_not_judged_stands_above_the_failures_and_only_if_asked_for(
 def test_words_stay_whole_in_a_narrow_terminal(line: str, lines: list[str]) -> None:
     """What follows stands below what it belongs to; a command stays one line, so that it can be copied."""
     assert wrap_line(line, 30) == lines
+
+
+@pytest.mark.parametrize(
+    ("name", "history", "command"),
+    [
+        ("a/b@event-3", "", "tpharness replay a/b@event-3 --server x"),
+        ("a/b@fault-reset", "", "tpharness run a/b@fault-reset --server x"),
+        ("a/b", "langchain", "tpharness run a/b --dialect langchain --server x"),
+    ],
+)
+def test_the_command_of_a_case_plays_it(name: str, history: str, command: str) -> None:
+    """On the console and on the page: `replay` knows neither faults nor histories."""
+    result = Result(id=name, outcome=Outcome.FAILED)
+    assert case_command(result, roots=(), played_on=("--server", "x"), history=history) == command

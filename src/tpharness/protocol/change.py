@@ -7,7 +7,7 @@ which somebody acts on it; the rulings that decide are beside it in the finding.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tpharness.findings import shorten, shorten_both
@@ -51,9 +51,11 @@ def change_for(difference: ThreadDifference, *, wrong: str, right: str) -> str:
         return f"put the parts of the {wrong}'s thread in the order in which they started"
     field = _field_of(difference)
     if right in values and wrong not in values:
-        return _add(values[right], field, wrong)
+        what, why = _words(values[right], field, _why_kept)
+        return f"keep {what} in the {wrong}'s thread{why}"
     if wrong in values and right not in values:
-        return _leave_out(values[wrong], field, wrong)
+        what, why = _words(values[wrong], field, _why_dropped)
+        return f"leave {what} out of the {wrong}'s thread{why}"
     if right in values and wrong in values:
         return _set(difference, field, wrong=values[wrong], right=values[right])
     return ""
@@ -65,16 +67,11 @@ def _field_of(difference: ThreadDifference) -> str:
     return "" if name.isdecimal() else name
 
 
-def _add(value: Any, field: str, wrong: str) -> str:
-    why = _why_kept(value) if not field else _FIELDS.get(field, "")
+def _words(value: Any, field: str, why_item: Callable[[Any], str]) -> tuple[str, str]:
+    """Return what only one side has, in words, and behind a colon why it is there or not, as far as that is known."""
+    why = _FIELDS.get(field, "") if field else why_item(value)
     what = f"`{field}` {shorten(value, 80)}" if field else held_words(value)
-    return f"keep {what} in the {wrong}'s thread{f': {why}' if why else ''}"
-
-
-def _leave_out(value: Any, field: str, wrong: str) -> str:
-    why = _why_dropped(value) if not field else _FIELDS.get(field, "")
-    what = f"`{field}` {shorten(value, 80)}" if field else held_words(value)
-    return f"leave {what} out of the {wrong}'s thread{f': {why}' if why else ''}"
+    return what, f": {why}" if why else ""
 
 
 def _set(difference: ThreadDifference, field: str, *, wrong: Any, right: Any) -> str:

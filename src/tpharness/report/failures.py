@@ -13,7 +13,7 @@ from tpharness.verdict import Outcome, Result
 from tpharness.verdict.finding_lines import finding_lines
 from tpharness.verdict.grouping import Group
 
-__all__ = ["failure_lines", "group_heading", "group_line", "other_cases_line", "wrap_line"]
+__all__ = ["case_command", "failure_lines", "group_heading", "group_line", "other_cases_line", "wrap_line"]
 
 _LABEL = re.compile(r" *(?:\S+(?: \S+)? {2,})?")
 _COMMAND = re.compile(r": tpharness ")
@@ -45,22 +45,30 @@ def failure_lines(
         more = counted(len(result.findings) - _MOST_FINDINGS, "more finding")
         lines.append(("", f"… and {more} (--report json:PATH has them all)"))
     lines += _about_lines(result) if hint and not (history or again) else []
-    options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
     _, fault, name = result.id.partition("@fault-")
+    command = case_command(result, roots=roots, played_on=played_on, history=history)
     if not hint:
         pass
     elif again:
         lines.append(("may", f"alone: {again.replace('{id}', shlex.quote(result.id))}"))
     elif fault:
-        alone = shlex.join(["tpharness", "run", result.id, *options])
-        lines.append(("may", f"what the fault does: tpharness explain {name}; alone: {alone}"))
+        lines.append(("may", f"what the fault does: tpharness explain {name}; alone: {command}"))
     elif history:
-        alone = shlex.join(["tpharness", "run", result.id, "--dialect", history, *options])
-        lines.append(("may", f"alone: {alone}"))
+        lines.append(("may", f"alone: {command}"))
     elif result.outcome is not Outcome.ERRORED:
-        steps = shlex.join(["tpharness", "replay", result.id, *options])
-        lines.append(("may", f"see both sides step by step: {steps}"))
+        lines.append(("may", f"see both sides step by step: {command}"))
     return [(level, make_printable(line)) for level, line in lines]
+
+
+def case_command(result: Result, *, roots: Sequence[Path], played_on: Sequence[str], history: str = "") -> str:
+    """Return the command that plays a case alone: `replay`, which shows both sides, where it can play it.
+
+    It plays neither faults nor histories. `roots`, `played_on` and `history` are those of `failure_lines`.
+    """
+    options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
+    if history and "@fault-" not in result.id:
+        return shlex.join(["tpharness", "run", result.id, "--dialect", history, *options])
+    return shlex.join(["tpharness", "run" if "@fault-" in result.id else "replay", result.id, *options])
 
 
 def _about_lines(result: Result) -> list[tuple[str, str]]:

@@ -6,14 +6,13 @@ script; with scripts its buttons copy a command, or the text of an issue.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Collection, Sequence
 from urllib.parse import quote
 
 from tpharness.findings import Finding, load_kinds
 from tpharness.picture import text_html
 from tpharness.printable import counted
-from tpharness.report.failures import failure_lines
+from tpharness.report.failures import case_command, failure_lines
 from tpharness.report.summary import Report
 from tpharness.verdict.grouping import Group
 
@@ -137,11 +136,11 @@ def _next_steps(group: Group, report: Report, anchor: Callable[[str], str], show
     steps.append(f'<a href="#{anchor(smallest.id)}">{text_html(cases)}</a>')
     roots = () if started is None else started.roots or ()
     words = () if started is None else started.target_words
-    lines = [line for _, line in failure_lines(smallest, roots=roots, played_on=words)]
+    history = "" if started is None else started.history
+    lines = [line for _, line in failure_lines(smallest, roots=roots, played_on=words, history=history)]
     command = ""
     if started is not None and started.roots is not None:
-        options = [*words, *(word for root in roots for word in ("--scenarios", str(root)))]
-        command = shlex.join(["tpharness", "replay", smallest.id, *options])
+        command = case_command(smallest, roots=roots, played_on=words, history=history)
         steps.append(_copying("Copy the command", command))
     steps.append(_copying("Copy as an issue", _issue(group, lines)))
     shown_command = f"<p><code>{text_html(command)}</code></p>" if command else ""
