@@ -1,8 +1,10 @@
 # mypy: disallow-untyped-calls=False
 # A change takes the place of whatever it changes: what it is called with is said there.
-"""What a stream and the head of a thread say, and no comparison of turns sees: R22, R35, R45, R54, R60."""
+"""What a stream and the head of a thread say, and no comparison of turns sees: R12, R22, R35, R45, R54, R60."""
 
 from __future__ import annotations
+
+import json
 
 from tests.seeded_defects.seeding import defect, wrap
 
@@ -37,6 +39,27 @@ def one_approval(was):
 
 def no_marker(was):
     return lambda self, reason, at: was(self, reason, at).removesuffix(b"data: [DONE]\n\n")
+
+
+def input_as_text(was):
+    def announce(self, call_id):
+        chunks = was(self, call_id)
+        return [{**c, "input": json.dumps(c["input"])} if c["type"] == "tool-input-available" else c for c in chunks]
+
+    return announce
+
+
+def input_with_a_default(was):
+    """What a schema would add before the tool runs, which the model has not written."""
+
+    def announce(self, call_id):
+        chunks = was(self, call_id)
+        for chunk in chunks:
+            if chunk["type"] == "tool-input-available" and isinstance(chunk["input"], dict):
+                chunk["input"] = {"unit": "C", **chunk["input"]}
+        return chunks
+
+    return announce
 
 
 def agents_with_turns(was):
@@ -76,6 +99,20 @@ DEFECTS = (
         "A stream that was stopped ends without the end marker.",
         "stream.done-missing R35",
         wrap(ChunkWriter, "stop", no_marker),
+    ),
+    defect(
+        "input-as-json-text",
+        "server",
+        "The input of a call is sent as its JSON text.",
+        "stream.input-parsed R12",
+        wrap(Encoder, "_announce_call", input_as_text),
+    ),
+    defect(
+        "input-with-defaults",
+        "server",
+        "The input of a call has a key that its deltas do not have.",
+        "stream.input-as-streamed R12",
+        wrap(Encoder, "_announce_call", input_with_a_default),
     ),
     defect(
         "registry-without-agents-that-said-nothing",

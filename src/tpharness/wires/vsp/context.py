@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tpharness.facts import later_time
 from tpharness.finding_log import FindingLog
 from tpharness.findings import Kind, Place
@@ -88,6 +90,6 @@ class StreamContext:
         """The place of the current chunk."""
         return Place(side="client", event=self.index)
 
-    def report(self, kind: Kind, message: str) -> None:
-        """Add a finding at the current chunk."""
-        self.log.add(kind.at(self.place, message))
+    def report(self, kind: Kind, message: str, **values: Any) -> None:
+        """Add a finding at the current chunk, with the values that it got and expected where they say more."""
+        self.log.add(kind.at(self.place, message, **values))

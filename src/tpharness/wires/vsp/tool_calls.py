@@ -16,6 +16,7 @@ from tpharness.wires.vsp.carrier import apply_carried_return
 from tpharness.wires.vsp.context import StreamContext
 from tpharness.wires.vsp.lifecycle import Lifecycle
 from tpharness.wires.vsp.parts import DENIAL, call_fields
+from tpharness.wires.vsp.streamed_inputs import judge_input
 
 __all__ = ["ToolCalls"]
 
@@ -106,6 +107,8 @@ class ToolCalls:
             self._lifecycle.ensure_response()
             part = self._writer.open_part("tool-call", {}, "args")
         self._forget(call_id)
+        if isinstance(chunk, c.ToolInputAvailableChunk):  # what was refused is given as it came
+            judge_input(call_id, chunk.input, part.pieces, self._context.report)
         provider_executed = chunk.provider_executed or part.kind == "builtin-tool-call"
         if provider_executed:
             part.kind = "builtin-tool-call"

@@ -13,6 +13,8 @@ __all__ = [
     "FINISH_CONTRADICTS",
     "FINISH_UNKNOWN",
     "FRAMED_BY_NAME",
+    "INPUT_DIFFERS",
+    "INPUT_IN_TEXT",
     "LATE_PROVIDER_OUTPUT",
     "NEW_RESPONSE_IN_STEP",
     "NOTHING_KNOWN",
@@ -38,6 +40,8 @@ AFTER_ABORT = Kind("chunk-after-abort")
 OUT_OF_ORDER = Kind("chunk-out-of-order")
 OPEN_DISCARDED = Kind("open-part-discarded")
 APPROVAL_REUSED = Kind("approval-id-reused")
+INPUT_DIFFERS = Kind("input-not-as-streamed")
+INPUT_IN_TEXT = Kind("input-in-text")
 NO_DONE = Kind("done-missing")
 SECOND_START = Kind("second-start")
 STEP_UNMATCHED = Kind("step-unmatched")
