@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -49,7 +50,7 @@ def reference(body: bytes) -> tuple[list[tuple[str, str, str]], str, int | None]
 
 
 def parse(
-    body: bytes, sizes: list[int] | None = None, **options: int
+    body: bytes, sizes: list[int] | None = None, **options: Any
 ) -> tuple[SseParser, list[tuple[str, str, str]], list[int]]:
     """Feed a body in reads of the given sizes (cycled; one read if None); return the parser, events, their ends."""
     parser = SseParser(**options)

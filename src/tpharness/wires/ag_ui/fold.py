@@ -25,7 +25,7 @@ from tpharness.wires.ag_ui.states import AgUiRunState
 from tpharness.wires.vsp import records as c
 from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.chunks import chunk_from_object
-from tpharness.wires.vsp.fold import ChunkFold
+from tpharness.wires.vsp.fold import CHUNKS_BETWEEN_JOINS, ChunkFold
 from tpharness.wires.vsp.lifecycle import KNOWN_REASONS
 
 __all__ = ["AgUiAssembler"]
@@ -41,6 +41,7 @@ class AgUiAssembler:
         self._judge: Judge | None = None
         self._findings: list[Finding] = []
         self._at = ""
+        self._unjoined = 0  # events since the pieces of open parts were joined
 
     def add_user_turn(self, turn: UserTurn) -> None:
         """Record what the user submitted."""
@@ -50,7 +51,7 @@ class AgUiAssembler:
         """Open a stream; `agent_id` is the agent that was asked, until a carrier names one."""
         self._at = at
         self._asked = agent_id
-        self._judge = Judge(take=self._take)
+        self._judge = Judge(take=self._take, more=self._more)
         self._state, self._events = AgUiRunState.NOT_BEGUN, 0
         self._fold.begin(at, agent_id=agent_id)
         self._ran = False
@@ -74,11 +75,18 @@ class AgUiAssembler:
         self._at = at
         before = self._judge.events
         self._judge.feed(data)
-        return self._judge.events - before
+        read = self._judge.events - before
+        self._unjoined += read
+        if self._unjoined >= CHUNKS_BETWEEN_JOINS:
+            self._unjoined = 0
+            self._fold.join_pieces()
+        return read
 
     def fail(self, error: str, at: str) -> None:
         """Take in that the run has failed with this text, as the server would have reported it."""
         self._at = at
+        if self._judge is not None:
+            self._judge.forget_pieces()
         carrier = c.DataChunk(name=CARRIER, data={"timestamp": at}, transient=True)
         self._put([carrier, c.ErrorChunk(error_text=error)])
 
@@ -169,6 +177,21 @@ class AgUiAssembler:
                 self._end_thought()
             self._put(self._silent.before(event))
             self._put(handler(self, event))
+
+    def _more(self, piece: r.TextMessageContent | r.ToolCallArgs) -> Callable[[str], None] | None:
+        """Return what takes the pieces behind one that has just been folded, None where each needs a look."""
+        if isinstance(piece, r.TextMessageContent):
+            return self._fold.text_open(piece.message_id)
+        add = self._fold.input_open(self._id(piece.tool_call_id))
+        said = self._arguments.get(piece.tool_call_id)
+        if add is None or said is None:
+            return None
+
+        def take(text: str) -> None:
+            said.append(text)
+            add(text)
+
+        return take
 
     def _put(self, chunks: Chunks) -> None:
         for chunk in chunks:

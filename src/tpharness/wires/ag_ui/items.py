@@ -47,7 +47,13 @@ class StreamedItem:
         self.state = ItemState.ABSENT
         self.by_chunk = False
         self.opener: dict[str, Any] = {}
-        self.pieces: list[str] = []
+        self.pieces: list[str] | None = None
+        """What it has said so far; kept only of what the input has too, to be compared with that (rule 17)."""
+
+    def add(self, piece: str) -> None:
+        """Take a piece of its text."""
+        if self.pieces is not None:
+            self.pieces.append(piece)
 
 
 class Items:
@@ -132,11 +138,19 @@ class Items:
 
     def add(self, event: Any) -> bool:
         """Append a piece to what is open of the agent itself, as most events do; False where more has to be judged."""
-        item = self._items[_ACTS[type(event)][0]].get(getattr(event, event.id_field))
+        item = self._item_of(event)
         if item is None or item.state is not ItemState.OPEN or item.owner is not None:
             return False
-        item.pieces.append(event.delta)
+        item.add(event.delta)
         return True
+
+    def keeps_pieces(self, event: Any) -> bool:
+        """Whether the pieces of what an event continues are kept, to be compared with the input."""
+        item = self._item_of(event)
+        return item is not None and item.pieces is not None
+
+    def _item_of(self, event: Any) -> StreamedItem | None:
+        return self._items[_ACTS[type(event)][0]].get(getattr(event, event.id_field))
 
     def take(self, event: Any, *, by_chunk: bool, ended: tuple[str, ...] = ()) -> bool:
         """Take an event of an item; whether it has a place. `ended` are ids whose shorthand this event has ended."""
@@ -157,7 +171,7 @@ class Items:
             self._report(v.OWNER_DIFFERS, said, got=tag, expected=item.owner)
             return False
         if act is Act.ADD:
-            item.pieces.append(event.delta)
+            item.add(event.delta)
         else:
             item.state = next_state
             self._compare_with_history(name, item)
@@ -200,6 +214,7 @@ class Items:
         else:
             item = self._items[name][id_] = StreamedItem(FAMILIES[name], id_, tag, self._run)
             item.opener = opener
+            item.pieces = [] if (name, id_) in self._restated else None
         item.run, item.state, item.by_chunk = self._run, ItemState.OPEN, by_chunk
         if name == "call":
             self.calls.setdefault(id_, event.tool_call_name)
@@ -220,7 +235,7 @@ class Items:
     def _compare_with_history(self, name: str, item: StreamedItem) -> None:
         """Find what is streamed again of what the client has posted (rule 17)."""
         before = self._restated.pop((name, item.id), "")
-        if before and "".join(item.pieces) == before:
+        if before and "".join(item.pieces or ()) == before:
             said = f"the {item.family.word} {item.id!r} of the input is streamed again, so that a client holds it twice"
             self._report(v.HISTORY_STREAMED, said, got=before)
 

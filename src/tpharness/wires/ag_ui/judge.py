@@ -8,7 +8,7 @@ that one mistake is one finding. `take` sees each event that has its place, chun
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -77,15 +77,38 @@ def is_ag_ui(data: bytes) -> bool:
     return False
 
 
+def _to_nobody(_event: Any) -> Callable[[str], None]:
+    return lambda _: None
+
+
+def _is_plain(event: Any) -> bool:
+    return event.metadata is UNSET and event.subagent_run_id is UNSET
+
+
 class Judge:
-    """Judges the answer to one input: `feed` reads, then `close` once."""
+    """Judges the answer to one input: `feed` reads, then `close` once.
+
+    `take` sees each event that has its place. `more` says, of a piece that `take` has just seen, what takes the text of
+    the pieces of the same message or call that follow it, until any other event comes; None where `take` does.
+    """
 
     def __init__(
-        self, posted: RunAgentInput | None = None, *, take: Callable[[r.BaseEvent], None] | None = None
+        self,
+        posted: RunAgentInput | None = None,
+        *,
+        take: Callable[[r.BaseEvent], None] | None = None,
+        more: Callable[[Any], Callable[[str], None] | None] | None = None,
     ) -> None:
         self._take = take
+        self._more = more if more is not None or take is not None else _to_nobody
+        self._texts: dict[str, Callable[[str], None]] = {}
+        self._arguments: dict[str, Callable[[str], None]] = {}
+        self._quick: dict[type[r.BaseEvent], dict[str, Callable[[str], None]]] = {
+            r.TextMessageContent: self._texts,
+            r.ToolCallArgs: self._arguments,
+        }
         self._posted = posted
-        self._parser = SseParser()
+        self._parser = SseParser(heartbeats=True)
         self.log = FindingLog()
         """What was found of the events."""
         self._lanes = ChunkLanes()
@@ -150,28 +173,73 @@ class Judge:
         if not self._odd_line_ends and b"\r" in data:
             self._odd_line_ends = True
             self.log.add(v.LINE_ENDS.at(Place(byte=self._parser.offset + data.index(b"\r"))))
-        for frame in self._parser.feed(data):  # whatever its `event` field says (rule 108)
-            self.feed_event(frame.data)
+        event = self._parser.feed_event(data)
+        if event is not None:  # a read of one event, as in a live stream
+            self.feed_event(event)
+            return
+        self._feed_events(self._parser.feed_data(data))  # whatever the `event` fields say (rule 108)
+
+    def _feed_events(self, events: Sequence[bytes]) -> None:
+        """Take the events of one read: those that make up nearly all of a stream without a call."""
+        texts, arguments, last = self._texts, self._arguments, self._index + len(events)
+        for index, data in enumerate(events, self._index + 1):
+            event: Any
+            try:
+                event = decode_typed(data)
+            except REFUSED:
+                event = None
+            record = type(event)
+            if record is r.TextMessageContent:
+                more = texts.get(event.message_id)
+            elif record is r.ToolCallArgs:
+                more = arguments.get(event.tool_call_id)
+            else:
+                more = None
+            if more is None or event.metadata is not UNSET or event.subagent_run_id is not UNSET:
+                self._index = index
+                self._judge_event(event, data)
+            else:
+                more(event.delta)
+        self._index = last
 
     def feed_event(self, data: bytes) -> None:
         """Take the data of one frame."""
         self._index += 1
         try:
             event: r.BaseEvent | None = decode_typed(data)
-            if type(event) in GATED and self._version < NEWEST:
-                event = self._read(data)
         except REFUSED:
+            event = None
+        self._judge_event(event, data)
+
+    def _judge_event(self, event: r.BaseEvent | None, data: bytes) -> None:
+        """Take an event; None if it was not exactly one of the newest version."""
+        if event is None or (type(event) in GATED and self._version < NEWEST):
             event = self._read(data)
-        if event is not None and not (type(event) in _ADDS and self._add(event)):
+        if event is not None and type(event) in _ADDS and self._add(event):
+            return
+        self.forget_pieces()
+        if event is not None:
             self._place(event)
 
     def _add(self, event: Any) -> bool:
         """Take a piece of what is open, the quick way; False where `_place` has anything to judge."""
-        plain = event.metadata is UNSET and event.subagent_run_id is UNSET
-        if plain and self.state is AgUiRunState.RUNNING and not self._lanes.open and self._items.add(event):
-            self._pass_on(event)
-            return True
-        return False
+        if not _is_plain(event) or self.state is not AgUiRunState.RUNNING or self._lanes.open:
+            return False
+        if not self._items.add(event):
+            return False
+        self._pass_on(event)
+        quick = self._quick.get(type(event))
+        may = self.rejected_at is None and not self._items.keeps_pieces(event)
+        if quick is not None and self._more is not None and may:
+            more = self._more(event)
+            if more is not None:
+                quick[getattr(event, event.id_field)] = more
+        return True
+
+    def forget_pieces(self) -> None:
+        """Judge the next piece of each message and call as any other event: something has come between."""
+        self._texts.clear()
+        self._arguments.clear()
 
     def close(self) -> None:
         """End the stream: its body is complete, or broke off."""

@@ -42,6 +42,8 @@ class SilentTexts:
 
     def before(self, event: Any) -> list[c.Chunk]:
         """Return the texts that an event shows to be texts, and forget the message that it names as one for calls."""
+        if not self._held:
+            return []
         parent = given(getattr(event, "parent_message_id", UNSET))
         if parent in self._held:
             self._for_calls.add(parent)

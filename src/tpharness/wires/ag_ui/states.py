@@ -53,6 +53,8 @@ RUN_ORDER: Mapping[AgUiRunState, Mapping[type[r.BaseEvent], AgUiRunState | Kind]
 class ItemState(Enum):
     """Where a message, a call or a span stands."""
 
+    __hash__ = object.__hash__
+
     ABSENT = auto()
     OPEN = auto()
     CLOSED = auto()
@@ -60,6 +62,8 @@ class ItemState(Enum):
 
 class Act(Enum):
     """What an event does with an item."""
+
+    __hash__ = object.__hash__
 
     START = auto()
     ADD = auto()

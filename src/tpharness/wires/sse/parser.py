@@ -83,7 +83,8 @@ class SseParser:
     """Parser of one event stream: `feed` reads, then `close` once.
 
     `max_line` limits, in bytes, a line and the data of an event: a longer event is dropped and reported as
-    `sse-too-long`, a longer comment is skipped. `findings` grows while reading.
+    `sse-too-long`, a longer comment is skipped. `findings` grows while reading. `heartbeats` is about `feed_data`:
+    whether an event without data and one named `ping` are events as any other, which they are to a client of AG-UI.
     """
 
     __slots__ = (
@@ -104,14 +105,16 @@ class SseParser:
         "_skip_line",
         "_start",
         "_started",
+        "heartbeats",
         "last_event_id",
         "max_line",
         "offset",
         "retry",
     )
 
-    def __init__(self, *, max_line: int = MAX_LINE) -> None:
+    def __init__(self, *, max_line: int = MAX_LINE, heartbeats: bool = False) -> None:
         self.max_line = max_line
+        self.heartbeats = heartbeats
         self._log = FindingLog()
         self.offset = 0
         """Bytes read so far."""
@@ -229,7 +232,7 @@ class SseParser:
         self._idle = not (self._in_event or self._pending or self._skip_line or self._skip_lf)
 
     def feed_data(self, data: bytes) -> list[bytes]:
-        """Do the same as `feed`, but return only the data of the events, without heartbeats (R35)."""
+        """Do the same as `feed`, but return only the data of the events, without heartbeats unless asked for (R35)."""
         if self._pending and b"\n" not in data and b"\r" not in data and not self._closed:
             self.offset += len(data)  # a part of a line, as in reads of one byte
             self._keep(data)
@@ -369,7 +372,7 @@ class SseParser:
                     data = data.decode("utf-8", "replace").encode()
             if not bare:
                 frames.append(Frame(data, end, self._event or None, self.last_event_id))
-            elif data and self._event != "ping":  # heartbeats are ignored (R35)
+            elif self.heartbeats or (data and self._event != "ping"):  # heartbeats are ignored (R35)
                 frames.append(data)
         self._data.clear()
         self._size = 0

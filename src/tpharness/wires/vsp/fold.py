@@ -25,10 +25,10 @@ from tpharness.wires.vsp.records import TextDeltaChunk, ToolInputDeltaChunk
 from tpharness.wires.vsp.states import ORDER, Reaction, StreamState
 from tpharness.wires.vsp.tool_calls import ToolCalls
 
-__all__ = ["ChunkFold"]
+__all__ = ["CHUNKS_BETWEEN_JOINS", "ChunkFold"]
 
 _FOLD = Reaction.FOLD
-_CHUNKS_BETWEEN_JOINS = 4096
+CHUNKS_BETWEEN_JOINS = 4096
 """Chunks after which the pieces of open parts are joined: few enough to take no memory, enough to cost no time."""
 
 
@@ -58,7 +58,7 @@ class ChunkFold:
         """Open a stream; `agent_id` is the agent that was asked, until a carrier names one."""
         self._context.begin(at)
         self._known, self._first_unknown = False, ""
-        self._join_at = _CHUNKS_BETWEEN_JOINS
+        self._join_at = CHUNKS_BETWEEN_JOINS
         self._lifecycle.begin(agent_id or self._agent_id)
         self._tool_calls.begin()
 
@@ -132,6 +132,20 @@ class ChunkFold:
         if context.index >= self._join_at:
             self._join_pieces()
 
+    def text_open(self, id_: str) -> Callable[[str], None] | None:
+        """Return what takes the deltas of a text as `feed` does, until anything else is fed; None if it is not open."""
+        part = self._texts.get(id_)
+        return part.append if part is not None else None
+
+    def input_open(self, call_id: str) -> Callable[[str], None] | None:
+        """Return what takes the deltas of a call's arguments as `feed` would, as `text_open` does for a text."""
+        part = self._inputs.get(call_id)
+        return part.append if part is not None else None
+
+    def join_pieces(self) -> None:
+        """Join the pieces of what is open, now and then: a part that `text_open` has opened takes any number."""
+        self._context.open_parts.join_pieces()
+
     def close(self, reason: str | None, at: str) -> None:
         """End the stream: the reason observed for its end, None for a plain end without `finish` (R27)."""
         # A stream that was cut may have begun with an extension.
@@ -189,8 +203,8 @@ class ChunkFold:
         return self._context.place
 
     def _join_pieces(self) -> None:
-        self._join_at = self._context.index + _CHUNKS_BETWEEN_JOINS
-        self._context.open_parts.join_pieces()
+        self._join_at = self._context.index + CHUNKS_BETWEEN_JOINS
+        self.join_pieces()
 
     def _note_known(self, chunk: c.Chunk) -> None:
         if isinstance(chunk, c.UnknownChunk):

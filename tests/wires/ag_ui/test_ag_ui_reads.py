@@ -1,0 +1,90 @@
+"""How many events of AG-UI come in one read changes nothing: pieces that take the quick way say what others say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.wires.ag_ui.streams import framed
+
+from tpharness.findings import Finding
+from tpharness.journal import Journal
+from tpharness.wires.ag_ui.fold import AgUiAssembler
+
+AT = "2026-01-01T00:00:00Z"
+IDS = ("a", "b")
+EXTRA: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {},
+    {"metadata": {"acme": 1}},
+    {"subagentRunId": "s"},
+    {"unknown": 1},
+)
+
+
+def _event(kind: str, id_: str, words: str, extra: dict[str, Any]) -> dict[str, Any]:
+    of_call = {"toolCallId": id_}
+    of_message = {"messageId": id_}
+    events: dict[str, dict[str, Any]] = {
+        "text": {"type": "TEXT_MESSAGE_CONTENT", **of_message, "delta": words},
+        "arguments": {"type": "TOOL_CALL_ARGS", **of_call, "delta": words},
+        "thought": {"type": "REASONING_MESSAGE_CONTENT", **of_message, "delta": words},
+        "text starts": {"type": "TEXT_MESSAGE_START", **of_message},
+        "user text starts": {"type": "TEXT_MESSAGE_START", **of_message, "role": "user"},
+        "text ends": {"type": "TEXT_MESSAGE_END", **of_message},
+        "call starts": {"type": "TOOL_CALL_START", **of_call, "toolCallName": "look"},
+        "call ends": {"type": "TOOL_CALL_END", **of_call},
+        "thought starts": {"type": "REASONING_MESSAGE_START", **of_message, "role": "reasoning"},
+        "thought ends": {"type": "REASONING_MESSAGE_END", **of_message},
+        "chunk": {"type": "TEXT_MESSAGE_CHUNK", **of_message, "delta": words},
+        "result": {"type": "TOOL_CALL_RESULT", "messageId": f"r-{id_}", **of_call, "content": words},
+        "state": {"type": "STATE_SNAPSHOT", "snapshot": {}},
+        "failure": {"type": "RUN_ERROR", "message": words},
+        "begins": {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"},
+    }
+    return {**events[kind], **extra}
+
+
+PIECES = st.sampled_from(["text", "arguments"])
+STARTS = st.sampled_from(["text starts", "user text starts", "call starts", "thought starts"])
+OTHERS = st.sampled_from(["thought", "text ends", "call ends", "thought ends", "chunk", "result", "state"])
+RARE = st.sampled_from(["failure", "begins"])
+EVENTS = st.lists(
+    st.builds(
+        _event,
+        st.one_of(PIECES, PIECES, PIECES, STARTS, OTHERS, RARE),
+        st.sampled_from(IDS),
+        st.sampled_from(["", "1", "word "]),
+        st.sampled_from(EXTRA),
+    ),
+    max_size=40,
+)
+OPENED = [_event(kind, id_, "", {}) for id_ in IDS for kind in ("begins", "text starts", "call starts")]
+OPENED = [event for number, event in enumerate(OPENED) if number == 0 or event["type"] != "RUN_STARTED"]
+
+
+def _folded(reads: list[bytes], *, failing: int | None) -> tuple[Journal, list[Finding], bool]:
+    assembler = AgUiAssembler()
+    assembler.begin(AT)
+    for number, read in enumerate([*reads, b""]):
+        if number == failing:
+            assembler.fail("gone", AT)
+        assembler.feed(read, AT)
+    assembler.close("network_failure", AT)
+    return assembler.journal(), assembler.findings, assembler.signalled_end
+
+
+@given(EVENTS, st.integers(0, 40), st.none() | st.just(1))
+@settings(max_examples=400)
+def test_a_read_of_many_events_says_what_a_read_of_each_says(
+    events: list[dict[str, Any]], cut: int, failing: int | None
+) -> None:
+    """In two reads, or an event a read: the same journal and findings, also where the run has failed between."""
+    both = [*OPENED, *events]
+    together = [framed(both[:cut]), framed(both[cut:])]
+    alone = [framed([event]) for event in both]
+    many = _folded(together, failing=failing)
+    one = _folded(alone, failing=min(cut, len(both)) if failing is not None else None)
+    assert many == one
