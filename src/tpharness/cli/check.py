@@ -62,15 +62,15 @@ class CheckAs:
         parsed = parse_json(data, file=name)
         if not parsed.ok:
             return "", list(parsed.findings)
-        format_, found = _check_value(parsed.value, self.source)
+        format_, found = _check_value(parsed.value, self.source, safe=not parsed.findings)
         return format_, [*parsed.findings, *(finding.with_place(file=name) for finding in found)]
 
 
-def _check_value(value: Any, source: str | None) -> tuple[str, list[Finding]]:
+def _check_value(value: Any, source: str | None, *, safe: bool) -> tuple[str, list[Finding]]:
     """Check a JSON value as a thread, or in another format, which is recognised where it is plain."""
     of_thread = source == "thread" or (source is None and isinstance(value, Mapping) and "turns" in value)
     if of_thread or (source is None and find_spec("tpharness.histories") is None):
-        return "thread", check_as_read(value, observations=True)
+        return "thread", check_as_read(value, observations=True, safe=safe)
     from tpharness.histories.stored.formats import check_stored, format_of, require_format  # noqa: PLC0415  # a room
 
     format_ = (require_format(source) if source is not None else format_of(value)) or "thread"

@@ -39,6 +39,7 @@ _LEFT_OUT = (Tier.METADATA.value, Tier.SYSTEM.value)
 _TURN_TIMES = ("submitted_at", "started_at", "completed_at")
 _DATA_FIELDS = frozenset({"args", "content", "event_data"})  # not optional: a null in them is the data
 _KNOWN_PARTS = frozenset({"text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file"})
+_PLAIN = frozenset({"tool-call", "tool-return"})  # what is in them is data
 _BARE_HASH = re.compile("[0-9a-fA-F]{64}")
 
 
@@ -137,16 +138,20 @@ def order_of_time(text: str) -> str:
 
 
 def _parts(parts: list[Any]) -> list[Any]:
-    return [
-        _part(p) for p in parts if not (isinstance(p, Mapping) and str(p.get("part_kind", "")).startswith(_LEFT_OUT))
-    ]
+    return [_part(p) for p in parts if not (_is_object(p) and str(p.get("part_kind", "")).startswith(_LEFT_OUT))]
+
+
+def _is_object(value: Any) -> bool:
+    return type(value) is dict or isinstance(value, Mapping)  # the first is nearly always so, and ten times as fast
 
 
 def _part(part: Any) -> Any:
-    if not isinstance(part, Mapping) or (kind := part.get("part_kind")) not in _KNOWN_PARTS:
+    if not _is_object(part) or (kind := part.get("part_kind")) not in _KNOWN_PARTS:
         return part  # R7: unknown parts are preserved byte for byte
-    out = _without_nulls(part)
     content = part.get("content")
+    if (type(content) is str or kind in _PLAIN) and None not in part.values() and "content_ref" not in part:
+        return part  # as nearly every part is
+    out = _without_nulls(part)
     if kind in ("user-prompt", "file"):
         if isinstance(content, list):
             out["content"] = [_without_nulls(item) if isinstance(item, Mapping) else item for item in content]

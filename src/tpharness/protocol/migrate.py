@@ -10,7 +10,7 @@ versions. Converting back restores everything that was not reported.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +22,7 @@ from tpharness.protocol.rules import check_thread
 from tpharness.protocol.rules.index import build_index
 from tpharness.protocol.rules.turns import find_repeated_input
 from tpharness.protocol.schema import schema_findings
-from tpharness.protocol.versions import Version, VersionName, is_normative_name, parse_version, version_names
+from tpharness.protocol.versions import Features, Version, VersionName, is_normative_name, parse_version, version_names
 
 __all__ = ["Migration", "convert", "version_of"]
 
@@ -75,12 +75,12 @@ def convert(thread: Mapping[str, Any], to: Version | VersionName, *, check: bool
     fits = _drop_repeats(result, [index for index, _ in turns], losses)
     if check:
         hint = f"the places are those of the converted thread; change the {own.value} thread there"
-        _require_valid(result, f"no valid {to.value} thread can be made of it", hint, fits=fits)
+        _require_valid(result, f"no valid {to.value} thread can be made of it", hint, fits=fits, safe=True)
     return Migration(thread=result, steps=path, dropped=tuple(losses.dropped), unsaid=tuple(losses.unsaid))
 
 
-def _require_valid(thread: Any, problem: str, hint: str, *, fits: bool = False) -> None:
-    findings = tuple(finding for finding in check_thread(thread, fits=fits) if finding.level is Level.MUST)
+def _require_valid(thread: Any, problem: str, hint: str, *, fits: bool = False, safe: bool = False) -> None:
+    findings = tuple(finding for finding in check_thread(thread, fits=fits, safe=safe) if finding.level is Level.MUST)
     if findings:
         raise ThreadError(problem, findings=findings, hint=hint)
 
@@ -123,17 +123,14 @@ class _Step:
         self._version = other.value
         self._to = to
         self._losses = losses
+        names = [feature.name for feature in fields(Features) if feature.name != "normative_events"]
+        had = {name for name in names if getattr(self._had, name)}
+        has = {name for name in names if getattr(self._has, name)}
+        self._gained, self._lost = has - had, had - has
+        self._changes_references = "content_refs" in had ^ has
         self._names = {
             name: self._has.normative_events[neutral] for neutral, name in self._had.normative_events.items()
         }
-
-    def gains(self, feature: str) -> bool:
-        """Whether only the following version has a feature."""
-        return bool(getattr(self._has, feature)) and not getattr(self._had, feature)
-
-    def loses(self, feature: str) -> bool:
-        """Whether only the current version has a feature."""
-        return bool(getattr(self._had, feature)) and not getattr(self._has, feature)
 
     def lacking(self, feature: str) -> str:
         """Return the version that does not have a feature: the one that was asked for, if it has it neither."""
@@ -142,9 +139,9 @@ class _Step:
     def root(self, root: dict[str, Any]) -> dict[str, Any]:
         """Return the thread with what changes beside its turns."""
         links = root.get("relationships")
-        if self.gains("links") and not _is_relationships(links):
+        if "links" in self._gained and not _is_relationships(links):
             return self._without(root, "relationships", "")
-        if self.loses("links") and isinstance(links, Mapping) and links.get("links"):
+        if "links" in self._lost and isinstance(links, Mapping) and links.get("links"):
             self._keep_unknown("/relationships/links", "links to other threads")
         return root
 
@@ -152,7 +149,7 @@ class _Step:
         """Yield the turns that the following version can show, converted."""
         for index, turn in turns:
             pointer = f"/turns/{index}"
-            if self.loses("interrupted_turns") and turn.get("completion_status") == "interrupted":
+            if "interrupted_turns" in self._lost and turn.get("completion_status") == "interrupted":
                 self._losses.drop(
                     pointer, _describe(turn), f"{self.lacking('interrupted_turns')} has complete turns only (R18)"
                 )
@@ -163,37 +160,42 @@ class _Step:
 
     def _user(self, turn: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
         metadata = turn.get("client_metadata")
-        if self.gains("client_metadata") and not isinstance(metadata, Mapping | None):
+        if "client_metadata" in self._gained and not isinstance(metadata, Mapping | None):
             return self._without(turn, "client_metadata", pointer)
-        if self.loses("client_metadata") and metadata is not None:
+        if "client_metadata" in self._lost and metadata is not None:
             self._keep_unknown(f"{pointer}/client_metadata", "the metadata of the client")
-        return {**turn, "parts": self._parts(turn["parts"], pointer)}
+        parts = self._parts(turn["parts"], pointer)
+        return turn if parts is turn["parts"] else {**turn, "parts": parts}
 
     def _agent(self, turn: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
         new = dict(turn)
-        if self.gains("interrupted_turns"):
+        if "interrupted_turns" in self._gained:
             for name in ("completion_status", "interruption"):
                 if new.get(name) is not None:
                     new = self._without(new, name, pointer)
             new["completion_status"] = "complete"
-        elif self.loses("interrupted_turns"):
+        elif "interrupted_turns" in self._lost:
             new.pop("completion_status", None)
-        new["messages"] = [self._message(m, f"{pointer}/messages/{i}") for i, m in enumerate(turn["messages"])]
+        new["messages"] = [self._message(m, pointer, index) for index, m in enumerate(turn["messages"])]
         return new
 
-    def _message(self, message: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
+    def _message(self, message: Mapping[str, Any], turn: str, index: int) -> Mapping[str, Any]:
         if message["message_type"] != "system":
-            return {**message, "parts": self._parts(message["parts"], pointer)}
+            if not self._changes_references:
+                return message
+            return {**message, "parts": self._parts(message["parts"], f"{turn}/messages/{index}")}
         name = message["event_type"]
         if name in self._names:
             return {**message, "event_type": self._names[name]}
         if is_normative_name(name) and name in self._names.values():
             what = f"an event that had the name {name}, which {self._version} gives to a normative event"
-            self._losses.leave_unsaid(f"{pointer}/event_type", what, "they cannot be told apart any more (R1)")
+            self._losses.leave_unsaid(
+                f"{turn}/messages/{index}/event_type", what, "they cannot be told apart any more (R1)"
+            )
         return message
 
     def _parts(self, parts: list[Mapping[str, Any]], pointer: str) -> list[Mapping[str, Any]]:
-        if self._had.content_refs == self._has.content_refs:
+        if not self._changes_references:
             return parts
         return [
             self._return(part, f"{pointer}/parts/{index}")
@@ -204,7 +206,7 @@ class _Step:
 
     def _return(self, part: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
         """Convert a return with a reference. Where there are none, its content is the reference (R6)."""
-        if self.loses("content_refs"):
+        if "content_refs" in self._lost:
             what = f"the content of the return of {part['tool_call_id']}, which is stored elsewhere"
             why = f"{self.lacking('content_refs')} has no content_ref: the content is the reference itself"
             self._losses.leave_unsaid(f"{pointer}/content_ref", what, why)

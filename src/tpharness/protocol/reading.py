@@ -18,10 +18,10 @@ __all__ = ["check_as_read", "fill_agents"]
 FILLED = Kind("agent-id-filled")
 
 
-def check_as_read(thread: Any, *, observations: bool = False) -> list[Finding]:
+def check_as_read(thread: Any, *, observations: bool = False, safe: bool = False) -> list[Finding]:
     """Return what is wrong with a thread once it has been read; arguments are those of `check_thread`."""
     read, filled = fill_agents(thread)
-    return [*filled, *check_thread(read, observations=observations)]
+    return [*filled, *check_thread(read, observations=observations, safe=safe)]
 
 
 def fill_agents(thread: Any) -> tuple[Any, list[Finding]]:
@@ -32,19 +32,27 @@ def fill_agents(thread: Any) -> tuple[Any, list[Finding]]:
     turns = thread.get("turns") if isinstance(thread, Mapping) else None
     if not isinstance(turns, list):
         return thread, []
+    lacking = [t for t, turn in enumerate(turns) if _lacks_agents(turn)]
+    if not lacking:
+        return thread, []
     filled = FindingLog()
-    read = [_fill_turn(turn, f"/turns/{t}", filled) for t, turn in enumerate(turns)]
-    return ({**thread, "turns": read}, filled.findings()) if filled else (thread, [])
+    read = list(turns)
+    for t in lacking:
+        read[t] = _fill_turn(turns[t], f"/turns/{t}", filled)
+    return {**thread, "turns": read}, filled.findings()
 
 
-def _fill_turn(turn: Any, pointer: str, log: FindingLog) -> Any:
+def _lacks_agents(turn: Any) -> bool:
+    """Whether messages of a turn name no agent, and the turn names one."""
     if not isinstance(turn, Mapping) or turn.get("turn_type") != "agent":
-        return turn
+        return False
     agent, messages = turn.get("agent_id"), turn.get("messages")
-    if not isinstance(agent, str) or not agent or not isinstance(messages, list):
-        return turn
-    read = list(messages)
-    for m, message in enumerate(messages):
+    return isinstance(agent, str) and bool(agent) and isinstance(messages, list) and any(map(_lacks_agent, messages))
+
+
+def _fill_turn(turn: Mapping[str, Any], pointer: str, log: FindingLog) -> Mapping[str, Any]:
+    agent, read = turn["agent_id"], list(turn["messages"])
+    for m, message in enumerate(read):
         if _lacks_agent(message):
             log.add(FILLED.at(Place(pointer=f"{pointer}/messages/{m}"), expected=agent))
             read[m] = {**message, "agent_id": agent}
@@ -52,6 +60,6 @@ def _fill_turn(turn: Any, pointer: str, log: FindingLog) -> Any:
 
 
 def _lacks_agent(message: Any) -> bool:
-    if not isinstance(message, Mapping) or message.get("message_type") not in ("request", "response"):
+    if type(message) is not dict and not isinstance(message, Mapping):
         return False
-    return message.get("agent_id") is None
+    return message.get("agent_id") is None and message.get("message_type") in ("request", "response")

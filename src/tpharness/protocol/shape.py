@@ -6,7 +6,6 @@ messages or parts cannot be read are refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["find_shape_problem"]
@@ -14,45 +13,52 @@ __all__ = ["find_shape_problem"]
 
 def find_shape_problem(thread: Any) -> str | None:
     """Return the first place that is not shaped like a thread, with the reason; None if there is none."""
-    return next(_problems(thread), None)
-
-
-def _problems(thread: Any) -> Iterator[str]:
     if not isinstance(thread, dict) or not isinstance(thread.get("turns"), list):
-        yield "an object with a list of turns was expected"
-        return
+        return "an object with a list of turns was expected"
     if not isinstance(thread.get("agents", {}), dict):
-        yield "/agents is not an object"
+        return "/agents is not an object"
     for t, turn in enumerate(thread["turns"]):
-        yield from _turn(turn, f"/turns/{t}")
+        problem = _of_turn(turn)
+        if problem:
+            return f"/turns/{t}{problem}"
+    return None
 
 
-def _turn(turn: Any, at: str) -> Iterator[str]:
+def _of_turn(turn: Any) -> str:
+    """Return the first problem of a turn, as the rest of its pointer and the reason; an empty text if there is none."""
     if not isinstance(turn, dict):
-        yield f"{at} is not an object"
-        return
-    if not isinstance(turn.get("interruption", {}), dict | None):
-        yield f"{at}/interruption is not an object"
-    yield from _parts(turn, at)
+        return " is not an object"
+    if not isinstance(turn.get("interruption"), dict | None):
+        return "/interruption is not an object"
+    problem = _of_parts(turn)
+    if problem:
+        return problem
     messages = turn.get("messages", [])
-    if not _objects(messages):
-        yield f"{at}/messages is not a list of objects"
-        return
+    if not _are_objects(messages):
+        return "/messages is not a list of objects"
     for m, message in enumerate(messages):
-        yield from _parts(message, f"{at}/messages/{m}")
+        problem = _of_parts(message)
+        if problem:
+            return f"/messages/{m}{problem}"
         if not isinstance(message.get("event_type", ""), str):
-            yield f"{at}/messages/{m}/event_type is not a string"
+            return f"/messages/{m}/event_type is not a string"
+    return ""
 
 
-def _parts(owner: dict[str, Any], at: str) -> Iterator[str]:
+def _of_parts(owner: dict[str, Any]) -> str:
     parts = owner.get("parts", [])
-    if not _objects(parts):
-        yield f"{at}/parts is not a list of objects"
-        return
+    if not _are_objects(parts):
+        return "/parts is not a list of objects"
     for p, part in enumerate(parts):
         if not isinstance(part.get("part_kind", ""), str):
-            yield f"{at}/parts/{p}/part_kind is not a string"
+            return f"/parts/{p}/part_kind is not a string"
+    return ""
 
 
-def _objects(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+def _are_objects(value: Any) -> bool:
+    if not isinstance(value, list):
+        return False
+    for item in value:  # noqa: SIM110  # most lists are short, and `all` makes a generator for each
+        if not isinstance(item, dict):
+            return False
+    return True

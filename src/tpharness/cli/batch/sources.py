@@ -170,9 +170,10 @@ def _lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def _of_lines(name: str, place: str, lines: Iterable[bytes]) -> Iterator[BatchSource]:
+    folder = str(Path(place, "_"))[:-1]
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield BatchSource(name=f"{name}:{number}", place=str(Path(place, f"{number}.json")), data=line.strip())
+            yield BatchSource(name=f"{name}:{number}", place=f"{folder}{number}.json", data=line.strip())
 
 
 def _of_messages(name: str, place: str, lines: Iterable[bytes]) -> BatchSource:

@@ -3,6 +3,7 @@
 In: the JSON of the messages of a chat. Out: a valid thread of the newest version, and what it does not have. Each
 answer is written as the chunks that would have made it, which the reference client folds: so the rules of a stream
 decide what is a response, a return or an event. An answer with a part that was still streaming was interrupted (R20).
+Where nothing has to be decided, `plain_ui_messages` makes the same turns.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
+from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import ThreadError
 from tpharness.findings import Finding, Level, Place
 from tpharness.histories.exchange.imported import Imported, make_thread, require_messages
+from tpharness.histories.exchange.plain_ui_messages import plain_turns
 from tpharness.journal import UserTurn
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.versions import newest_version
@@ -44,26 +46,43 @@ def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str)
     InputError if it is not such a list, ThreadError if its messages break rules that a thread keeps.
     """
     messages = require_messages(value, "the AI SDK's UI messages", tag="role", tags=_ROLES, part_tag="type")
-    losses: list[Loss] = []
+    turns, until = plain_turns(messages, agent_id=agent_id, at=at), at
+    if turns is None:
+        turns, until = _folded_turns(messages, agent_id, at)
+    agent = {"agent_id": agent_id, "agent_name": agent_id}
+    thread = make_thread(turns, thread_id=thread_id, agent=agent, at=at, until=until)
+    return Imported(thread=thread, losses=tuple(_losses(messages)))
+
+
+def _folded_turns(messages: list[dict[str, Any]], agent_id: str, at: str) -> tuple[list[dict[str, Any]], str]:
+    """Return the turns that the reference client makes of the chunks of the answers, and the time of the last one."""
     wrong: list[Finding] = []
     assembler = Assembler(agent_id=agent_id)
     for index, message in enumerate(messages):
-        pointer = f"/{index}"
-        if message.get("metadata") is not None:
-            losses.append(Loss(pointer=f"{pointer}/metadata", what="metadata", why="it is the application's"))
-        if message["role"] == "system":
-            losses.append(Loss(pointer=pointer, what="a system prompt", why="system prompts are never stored (R8)"))
-        elif message["role"] == "user":
-            losses += _user_losses(message["parts"], pointer)
+        if message["role"] == "user":
             prompt = steering_prompt(SteeringMessageChunk(id="", parts=message["parts"]))
             assembler.add_user_turn(UserTurn(at=at, parts=(prompt,)))
-        else:
-            losses += _answer_losses(message["parts"], pointer)
-            wrong += _fold_answer(assembler, message["parts"], pointer, at)
+        elif message["role"] == "assistant":
+            wrong += _fold_answer(assembler, message["parts"], f"/{index}", at)
     if wrong:
         hint = "the places are those of the messages; correct the parts"
         raise ThreadError("no stream could have made these messages", findings=tuple(wrong), hint=hint)
-    return Imported(thread=_thread(assembler, agent_id, thread_id, at), losses=tuple(losses))
+    header = ThreadHeader(thread_id="", created_at=at)
+    document: Any = DIALECTS[newest_version()].renderer(header, Readings()).render(assembler.journal())
+    return document["turns"], document["updated_at"]
+
+
+def _losses(messages: list[dict[str, Any]]) -> Iterator[Loss]:
+    for index, message in enumerate(messages):
+        pointer = f"/{index}"
+        if message.get("metadata") is not None:
+            yield Loss(pointer=f"{pointer}/metadata", what="metadata", why="it is the application's")
+        if message["role"] == "system":
+            yield Loss(pointer=pointer, what="a system prompt", why="system prompts are never stored (R8)")
+        elif message["role"] == "user":
+            yield from _user_losses(message["parts"], pointer)
+        else:
+            yield from _answer_losses(message["parts"], pointer)
 
 
 def _fold_answer(assembler: Assembler, parts: list[dict[str, Any]], pointer: str, at: str) -> Iterator[Finding]:
@@ -94,15 +113,6 @@ def _fold_answer(assembler: Assembler, parts: list[dict[str, Any]], pointer: str
         assembler.done(at)
         assembler.close(None, at)
     yield from found.values()
-
-
-def _thread(assembler: Assembler, agent_id: str, thread_id: str, at: str) -> dict[str, Any]:
-    journal = assembler.journal()
-    agents = make_registry(journal, created_at=at)
-    header = ThreadHeader(thread_id=thread_id, created_at=at, agents=agents)
-    document: Any = DIALECTS[newest_version()].renderer(header, Readings()).render(journal)
-    agent = {"agent_id": agent_id, "agent_name": agent_id}
-    return make_thread(document["turns"], thread_id=thread_id, agent=agent, at=at, until=document["updated_at"])
 
 
 def _user_losses(parts: list[dict[str, Any]], pointer: str) -> Iterator[Loss]:

@@ -29,16 +29,17 @@ from tpharness.protocol.versions import Version
 __all__ = ["RULES", "check_thread"]
 
 
-def check_thread(thread: Any, *, observations: bool = False, fits: bool = False) -> list[Finding]:
+def check_thread(thread: Any, *, observations: bool = False, fits: bool = False, safe: bool = False) -> list[Finding]:
     """Return what is wrong with a thread, with JSON pointers; with `observations` also findings at MAY.
 
     Of each kind the first `MOST_OF_A_KIND` are returned and the others are counted. Accepts any JSON value and does not
-    raise for any. `fits` says that the thread is known to fit its schema.
+    raise for any. `fits` says that the thread is known to fit its schema, `safe` that all values in it have canonical
+    forms (R38).
     """
     misfits = [] if fits else schema.schema_findings(thread)
     if misfits:
-        return [*misfits, *keep_first(_unsafe(thread))]
-    return keep_first(chain(_broken_rules(thread, observations=observations), _unsafe(thread)))
+        return [*misfits, *keep_first(() if safe else _unsafe(thread))]
+    return keep_first(chain(_broken_rules(thread, observations=observations), () if safe else _unsafe(thread)))
 
 
 def _broken_rules(thread: Any, *, observations: bool) -> Iterator[Finding]:

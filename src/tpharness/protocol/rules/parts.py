@@ -52,7 +52,7 @@ def find_bad_parts(index: Index) -> Iterator[Finding]:
         if home is not _HOLDER[holder]:
             words = f"{_NAMED[holder]} has a part of kind {kind}"
             yield p.MISPLACED.at(Place(pointer=part_pointer(t, m, k)), words, got=kind, expected=f"in {home}")
-        if kind in ("file", "user-prompt"):
+        if kind in ("file", "user-prompt") and type(part["content"]) is not str:
             yield from _bytes(part["content"], f"{part_pointer(t, m, k)}/content")
         elif kind in ("tool-call", "builtin-tool-call"):
             if isinstance(part.get("args"), str) and isinstance(parse_tool_args(part["args"]), dict):
@@ -100,20 +100,19 @@ def find_bad_metadata_keys(index: Index) -> Iterator[Finding]:
 def find_odd_parts(index: Index) -> Iterator[Finding]:
     """R7, R12, R49: observe unknown kinds, arguments that were not parsed, files by address, told interruptions."""
     for t, m, k, _, part in index.parts:
-        pointer = part_pointer(t, m, k)
         kind = part["part_kind"]
         if kind not in _HOME and kind != "system-prompt" and not kind.startswith(("custom:", "meta:")):
-            yield p.NAMESPACE.at(Place(pointer=f"{pointer}/part_kind"), got=kind)
+            yield p.NAMESPACE.at(Place(pointer=f"{part_pointer(t, m, k)}/part_kind"), got=kind)
         elif kind in ("tool-call", "builtin-tool-call") and are_unparsed(part.get("args")):
-            yield p.UNPARSED_ARGS.at(Place(pointer=f"{pointer}/args"), got=part["args"])
+            yield p.UNPARSED_ARGS.at(Place(pointer=f"{part_pointer(t, m, k)}/args"), got=part["args"])
         elif kind == "file" and part["content"]["kind"].endswith("-url"):
-            yield p.FILE_BY_URL.at(Place(pointer=f"{pointer}/content"), got=part["content"]["kind"])
+            yield p.FILE_BY_URL.at(Place(pointer=f"{part_pointer(t, m, k)}/content"), got=part["content"]["kind"])
         elif kind == "user-prompt":
             content = part["content"]
             texts = [content] if isinstance(content, str) else [item for item in content if isinstance(item, str)]
             for text in texts:
                 if _INTERRUPTED in text:
-                    yield p.INTERRUPTION_TEXT.at(Place(pointer=f"{pointer}/content"), got=text)
+                    yield p.INTERRUPTION_TEXT.at(Place(pointer=f"{part_pointer(t, m, k)}/content"), got=text)
 
 
 def _size(content: Any) -> int:

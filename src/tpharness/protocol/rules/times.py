@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -78,7 +78,7 @@ def _message_times(turn: Mapping[str, Any], pointer: str, begun: str, limit: str
 
 def find_times_without_offset(index: Index) -> Iterator[Finding]:
     """R47: find times that do not say how far they are from UTC; one finding, since one writer wrote them all."""
-    naive = [(pointer, at) for pointer, at in _times(index) if at[-1] not in "Zz" and _NAIVE.search(at)]
+    naive = _times_that(index, lambda at: at[-1] not in "Zz" and _NAIVE.search(at) is not None)
     if naive:
         pointer, first = naive[0]
         words = "" if len(naive) == 1 else f"{len(naive)} timestamps have no offset from UTC; this is the first"
@@ -87,20 +87,27 @@ def find_times_without_offset(index: Index) -> Iterator[Finding]:
 
 def find_times_of_other_forms(index: Index) -> Iterator[Finding]:
     """R47: find times in a form that few readers of ISO 8601 know; one finding for all of them."""
-    odd = [(pointer, at) for pointer, at in _times(index) if _USUAL.fullmatch(at) is None and _read(at)[1]]
+    odd = _times_that(index, lambda at: _USUAL.fullmatch(at) is None and _read(at)[1])
     if odd:
         pointer, first = odd[0]
         words = "" if len(odd) == 1 else f"{len(odd)} timestamps are in other forms of ISO 8601; this is the first"
         yield p.TIME_FORM.at(Place(pointer=pointer), words, got=first, expected=canonical_time(first))
 
 
+def _times_that(index: Index, is_odd: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """Return the odd times with their pointers, which are made only where there is one."""
+    written = [at for _, at in _root_times(index.thread)]
+    written += [message["timestamp"] for _, _, message in index.messages]
+    for turn in index.thread["turns"]:
+        if turn["turn_type"] == "user":
+            written.append(turn["submitted_at"])
+        else:
+            written += (turn["started_at"], _stop(turn)[1])
+    odd = {at for at in set(written) if is_odd(at)}
+    return [(pointer, at) for pointer, at in _times(index) if at in odd] if odd else []
+
+
 def _times(index: Index) -> Iterator[tuple[str, str]]:
-    yield from _times_of_turns(index)
-    for t, m, message in index.messages:
-        yield f"{message_pointer(t, m)}/timestamp", message["timestamp"]
-
-
-def _times_of_turns(index: Index) -> Iterator[tuple[str, str]]:
     yield from _root_times(index.thread)
     for t, turn in enumerate(index.thread["turns"]):
         if turn["turn_type"] == "user":
@@ -109,6 +116,8 @@ def _times_of_turns(index: Index) -> Iterator[tuple[str, str]]:
             yield f"/turns/{t}/started_at", turn["started_at"]
             stop_field, stop = _stop(turn)
             yield f"/turns/{t}/{stop_field}", stop
+    for t, m, message in index.messages:
+        yield f"{message_pointer(t, m)}/timestamp", message["timestamp"]
 
 
 def _root_times(thread: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
