@@ -105,7 +105,7 @@ class _Folder:
         self._ledger = ledger
 
     def known(self, name: str) -> Entry | None:
-        return self._ledger.entries.get(name)
+        return self._ledger.known(name)
 
     def take(self, name: str, entry: Entry, result: bytes | None) -> None:
         del result  # the worker has written it
@@ -124,8 +124,7 @@ class _Lines:
     def __init__(self, path: Path, ledger: BatchLedger) -> None:
         self.folder: Path | None = None
         self._path, self._ledger = path, ledger
-        self._replaced = False
-        done = max((entry.end for entry in ledger.entries.values()), default=0)
+        done = ledger.end
         self._file = path.open("ab")
         if self._file.tell() < done:
             raise UsageError(f"{path} is shorter than what was written to it", hint="start again with --force")
@@ -133,10 +132,9 @@ class _Lines:
         self._end = done
 
     def known(self, name: str) -> Entry | None:
-        return self._ledger.entries.get(name)
+        return self._ledger.known(name)
 
     def take(self, name: str, entry: Entry, result: bytes | None) -> None:
-        self._replaced |= name in self._ledger.entries
         data = result or b""
         self._file.write(data)
         start, self._end = self._end, self._end + len(data)
@@ -148,19 +146,20 @@ class _Lines:
         self._ledger.flush()
 
     def close(self) -> None:
+        self.flush()
+        replaced = self._ledger.replaced()
         self._file.close()
         self._ledger.close()
-        if self._replaced:
-            self._leave_out_replaced()
+        if replaced:
+            self._leave_out(replaced)
 
-    def _leave_out_replaced(self) -> None:
-        """Write the file again with what counts of it; the ledger is written anew beside it."""
+    def _leave_out(self, replaced: set[int]) -> None:
+        """Write the file again without what was replaced; the ledger is written anew beside it."""
         name = self._path.with_name(f".{self._path.name}.new")
-        kept = sorted(self._ledger.entries.items(), key=lambda item: item[1].start)
         anew = self._ledger.anew()
         end = 0
         with self._path.open("rb") as old, name.open("wb") as new:
-            for document, entry in kept:
+            for document, entry in self._ledger.kept(replaced):
                 old.seek(entry.start)
                 new.write(old.read(entry.end - entry.start))
                 start, end = end, end + entry.end - entry.start
