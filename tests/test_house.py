@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).parent.parent / "scripts" / "house.py"
 
 CEILINGS = {
     "list scenarios": 5_150,
-    "check": 6_150,
+    "check": 5_750,
     "app --list": 11_400,
     "run": 24_000,
     "explain": 2_400,

@@ -6,7 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
-from tpharness.cli.batch.sources import JSON_FILES, Sources
+from tpharness.cli.batch.sources import Sources
+from tpharness.cli.batch.work import JSON_FILES
 from tpharness.cli.files import check_stdin_once, print_json, read_thread
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import TpharnessError, UsageError

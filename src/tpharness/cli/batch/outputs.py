@@ -9,7 +9,7 @@ from tpharness.cli.batch.ledger import FOLDER_LEDGER, BatchLedger, Entry
 from tpharness.errors import InputError, UsageError
 from tpharness.output import check_writable, write_bytes
 
-__all__ = ["Output", "check_free", "open_output", "write_result"]
+__all__ = ["Output", "open_output", "write_result"]
 
 _LINES = (".jsonl", ".ndjson")
 _IN_USE = "--resume goes on with what is not done yet, --force replaces what is there; or name another -o"
@@ -32,12 +32,6 @@ class Output(Protocol):
 
     def close(self) -> None:
         """Finish."""
-
-
-def check_free(path: str, *, force: bool) -> None:
-    """UsageError for a file that exists and is not to be replaced; devices and pipes are written to."""
-    if path != "-" and not force and Path(path).is_file() and not Path(path).is_relative_to("/dev"):
-        raise UsageError(f"{path} exists", hint="--force replaces it; or name another -o")
 
 
 def open_output(output: str, command: str, *, resume: bool, force: bool) -> Output:

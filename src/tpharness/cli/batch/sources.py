@@ -16,15 +16,12 @@ from typing import IO, Any, Literal
 
 import orjson
 
-from tpharness.cli.batch.work import BatchDocument
+from tpharness.cli.batch.work import JSON_FILES, BatchDocument
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.errors import InputError, UsageError
 from tpharness.protocol.parse import MAX_SIZE
 
-__all__ = ["JSON_FILES", "BatchSource", "Sources"]
-
-JSON_FILES = (".json", ".jsonl", ".ndjson")
-"""The endings of the files that are taken from a folder."""
+__all__ = ["BatchSource", "Sources"]
 
 _LINES = (".jsonl", ".ndjson")
 _TRIED = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -13,7 +13,19 @@ from tpharness.protocol.parse import parse_json, unreadable
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
 
-__all__ = ["BatchDocument", "BatchNote", "DocumentDone", "Work", "document_json", "document_thread"]
+__all__ = [
+    "JSON_FILES",
+    "BatchDocument",
+    "BatchNote",
+    "BatchOptions",
+    "DocumentDone",
+    "Work",
+    "document_json",
+    "document_thread",
+]
+
+JSON_FILES = (".json", ".jsonl", ".ndjson")
+"""The endings of the files that are taken from a folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +39,22 @@ class BatchDocument:
     data: bytes
     place: str = ""
     alone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """The options that every command on documents has."""
+
+    output: str = "-"
+    as_json: bool = False
+    jobs: int = 1
+    resume: bool = False
+    force: bool = False
+    makes: bool = False
+    """Whether the command makes documents; otherwise the results are what it says about them."""
+    verdict: Callable[[Collection[str]], str] | None = None
+    """For a command that judges: what is said of the outcomes where the code is 0. The total is part of its output."""
+    endings: tuple[str, ...] = JSON_FILES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
