@@ -208,7 +208,8 @@ class Finding:
     `symptom` says it without what differs from case to case, such as indices, ids and values, where the kind alone says
     too little: one mistake shows with one symptom in many cases. "" where the kind says enough. `decided` names the
     rulings that decide this case where its kind alone does not say which, `advice` what to do where the advice of the
-    kind does not fit.
+    kind does not fit. `versions` are the versions of the protocol in whose threads it was found, the oldest first;
+    none for what is not found in a thread.
     """
 
     kind: Kind
@@ -219,6 +220,7 @@ class Finding:
     symptom: str = ""
     decided: tuple[str, ...] = ()
     advice: str = ""
+    versions: tuple[str, ...] = ()
 
     @property
     def rulings(self) -> tuple[str, ...]:
@@ -249,6 +251,10 @@ class Finding:
         """Return the same finding with fields of its place filled in, such as `file`, `side` or `case`."""
         return replace(self, place=replace(self.place, **changes))
 
+    def in_version(self, version: str) -> Finding:
+        """Return the same finding, found in the thread of one more version."""
+        return self if version in self.versions else replace(self, versions=(*self.versions, version))
+
     def shown(self, limit: int = 160) -> dict[str, str]:
         """Return `got` and `expected`, where given, as a person reads them; with their types if they look alike."""
         if self.got is not None and self.expected is not None:
@@ -261,7 +267,7 @@ class Finding:
         """Render on one line: level, code, place, message, got, expected, citations."""
         cites = ", ".join((*self.kind.clauses, *self.rulings))
         tail = "".join(f"; {word} {text}" for word, text in self.shown().items())
-        where = str(self.place) or "(unknown place)"
+        where = " in ".join(filter(None, (str(self.place) or "(unknown place)", ", ".join(self.versions))))
         return f"{self.level.name} {self.code} at {where}: {self.message}{tail}" + (f" [{cites}]" if cites else "")
 
     def as_json(self) -> dict[str, Any]:
@@ -274,6 +280,7 @@ class Finding:
             "place": place,
             **self.shown(),
             **({"symptom": self.symptom} if self.symptom else {}),
+            **({"versions": list(self.versions)} if self.versions else {}),
             "clauses": list(self.kind.clauses),
             "rulings": list(self.rulings),
             "remedy": self.remedy,
@@ -289,7 +296,8 @@ def parse_finding(value: Mapping[str, Any]) -> Finding:
     given: dict[str, Any] = {key: value.get(key) for key in ("got", "expected")}
     said, remedy = tuple(value.get("rulings", ())), value.get("remedy", kind.remedy)
     given |= {"decided": () if said == kind.rulings else said, "advice": "" if remedy == kind.remedy else remedy}
-    return Finding(kind=kind, place=place, message=value["message"], symptom=value.get("symptom", ""), **given)
+    given |= {"symptom": value.get("symptom", ""), "versions": tuple(value.get("versions", ()))}
+    return Finding(kind=kind, place=place, message=value["message"], **given)
 
 
 _COMPOSED = 4

@@ -10,6 +10,8 @@ import pytest
 from tests.cli.conftest import Call
 from tests.test_wheel import INCLUDED
 
+from tpharness.clauses import load_clauses
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -17,7 +19,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 def test_the_pages_are_listed_with_their_titles(call: Call) -> None:
     """Each page once, by the name that prints it: the README first, then in order."""
     *lines, _, _ = call("docs").out.splitlines()
-    assert [line.split()[0] for line in lines] == [page.stem for page in PAGES]
+    assert [line.split()[0] for line in lines] == [*(page.stem for page in PAGES), "RULINGS", "CLAUSES"]
     assert "CONTROL         Test an implementation: the control contract" in lines
 
 
@@ -31,6 +33,42 @@ def test_a_page_is_printed_however_it_is_named(name: str, call: Call) -> None:
 def test_a_page_is_printed_as_it_is(page: Path, call: Call) -> None:
     """Also one that shows what a CI server obeys."""
     assert call("docs", page.stem).out == page.read_text("utf-8")
+
+
+def test_one_section_of_a_page_is_printed(call: Call) -> None:
+    """By its heading, with what stands below it and nothing of the next one; a heading may be cut short."""
+    whole = (ROOT / "docs" / "EVENTS.md").read_text("utf-8")
+    part = "### A tool fails" + whole.partition("\n### A tool fails")[2].partition("\n### ")[0].rstrip() + "\n"
+    assert "No rooms" in part
+    for wanted in ("A tool fails", "a tool fails", "a tool f"):
+        assert call("docs", "EVENTS", wanted).out == part
+    setting_up = call("docs", "README", "Install and run").out
+    assert "pip install . && tpharness run" in setting_up
+    assert "Write your first scenario" not in setting_up
+    assert call("docs", "README", "tpharness").out.rstrip() == (ROOT / "README.md").read_text("utf-8").rstrip()
+
+
+def test_rulings_and_clauses_are_pages(call: Call) -> None:
+    """Whole, or the section of one that a finding cites; what begins the same way is another one."""
+    assert call("docs", "RULINGS").out == (ROOT / "conformance" / "rulings.md").read_text("utf-8")
+    one = call("docs", "rulings", "R6").out
+    assert one.startswith("## R6 ")
+    assert "R60" not in one.splitlines()[0]
+    assert one.count("\n## ") == 0
+    every = call("docs", "CLAUSES").out
+    assert [line[4:] for line in every.splitlines() if line.startswith("### ")] == list(load_clauses())
+    kept = call("docs", "CLAUSES", "cycle.kept").out
+    assert kept.startswith("### cycle.kept\n\nMUST in 0.0.4. Every cycle that was complete")
+    assert "decided by R19" in kept
+
+
+def test_a_section_that_is_not_there_or_not_one_is_wrong_use(call: Call) -> None:
+    """With the one that was meant, or some of those that could be."""
+    called = call("docs", "EVENTS", "A tool fals")
+    assert (called.code, "did you mean A tool fails?" in called.err) == (2, True)
+    several = call("docs", "EVENTS", "A call")
+    assert (several.code, "sections that begin with 'A call'" in several.err) == (2, True)
+    assert "A call that comes at once" in several.err
 
 
 def test_the_list_ends_with_where_the_files_are_that_pages_name(call: Call) -> None:

@@ -98,11 +98,11 @@ def test_the_words_of_a_run_are_explained(call: Call) -> None:
 
 
 def test_every_rule_of_an_api_is_explained(call: Call) -> None:
-    """Findings of `accept` and `app` begin with the id of a rule; where a ruling has the same, both are shown."""
+    """Findings of `accept` and `app` begin with its name; the id alone does where no ruling has it, which names it."""
     for rule in RULES:
-        told = call("explain", rule.id).out
+        told = call("explain", rule.name).out
         assert (
-            f"{rule.id} (rule of the API {rule.provider}, {rule.kind.level.name})\n  {rule.kind.entry.meaning}\n"
+            f"{rule.name} (rule of the API {rule.provider}, {rule.kind.level.name})\n  {rule.kind.entry.meaning}\n"
             in told
         )
         assert all(f"  the API says: {text}\n" in told for text in rule.texts())
@@ -111,9 +111,18 @@ def test_every_rule_of_an_api_is_explained(call: Call) -> None:
         assert f": {rule.source}" in told
         assert all(f"\n    {address}\n" in told for address in rule.links().values())
         assert rule.kind.code in told
+        assert call("explain", rule.name.upper()).out == told
+        assert call("explain", f"{rule.provider}/{rule.id}").out == told
         ruling = load_rulings().get(rule.id)
-        assert ruling is None or told.startswith(f"{rule.id}: {ruling.title}\n")
-        assert call("explain", rule.id.lower()).out == told
+        short = call("explain", rule.id.lower()).out
+        if ruling is None:
+            assert short == told
+        else:
+            assert short.startswith(f"{rule.id}: {ruling.title}\n")
+            assert short.endswith(f"called so too: tpharness explain {rule.name}\n")
+    assert RULES[0].name == "chat/C1"
+    assert {rule.name for rule in RULES if rule.id == "R6"} == {"responses/R6"}
+    assert "nothing is called 'responses/R99'" in call("explain", "responses/R99").err
 
 
 @pytest.mark.parametrize("name", FAULTS)

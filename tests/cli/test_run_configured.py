@@ -80,3 +80,12 @@ def test_a_wrong_expectation_fails_on_a_target_without_carriers(call: Call, fold
     assert failed.code == 1
     assert "outline-differs" in failed.out
     assert "needs carriers" not in failed.out
+
+
+def test_a_case_is_replayed_where_the_file_has_its_scenario(call: Call) -> None:
+    """As `run` finds it there; what is not there is built in, and one option leaves the file alone."""
+    assert call("replay", "chat/mine").code == 0
+    assert call("replay", "cycles/empty-response", "--no-config").code == 0
+    assert call("replay", "cycles/empty-response").code == 0
+    alone = call("replay", "chat/mine", "--no-config")
+    assert (alone.code, "no built-in scenario is called 'chat/mine'" in alone.err) == (2, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tpharness.cli import app
+from tpharness.errors import UsageError
 
 TARGET = """
 from tpharness.targets import Reference
@@ -225,3 +227,84 @@ def test_a_foreign_file_is_not_overwritten(cli: Callable[..., Result], tmp_path:
     ran = cli(*RUN, "--trace-to", "forgetful_server.py")
     assert "is there and is not a trace" in str(ran.exception)
     assert (tmp_path / "forgetful_server.py").read_text() == TARGET
+
+
+OLD = """
+from tpharness.targets import Reference
+from tpharness.targets.reference import ReferenceServer
+
+
+class Session(ReferenceServer):
+    def threads(self, cut=None):
+        threads = super().threads(cut)
+        return {v: {**one, "turns": one["turns"][: 1 if v.value == "0.0.3" else None]} for v, one in threads.items()}
+
+
+class Old(Reference):
+    def server_session(self, script):
+        return Session(script)
+"""
+OLD_SERVER = ("--server", "python:old_server:Old", "--report", "json:r.json", "--report", "console")
+
+LINES = """
+import json, sys
+for line in sys.stdin:
+    with open("asked.jsonl", "a") as file:
+        file.write(line)
+    q = json.loads(line)
+    told = {"contract": "1.0", "name": "lines", "roles": ["server", "client"]}
+    answer = {"capabilities": told} if q["op"] == "start" else {"error": {"message": "cannot"}}
+    print(json.dumps({"id": q["id"], **answer}), flush=True)
+"""
+
+
+def test_the_request_of_a_case_is_printed_as_it_was_given(cli: Callable[..., Result], tmp_path: Path) -> None:
+    """The very lines, after one that starts the program: whoever pipes them into it gets its answer again."""
+    (tmp_path / "lines.py").write_text(LINES)
+    name = "parts/file"
+    target = f"stdio:{sys.executable} lines.py"
+    assert cli("run", name, "--server", target).exit_code == 1
+    asked = (tmp_path / "asked.jsonl").read_text().splitlines()
+    shown = cli("show", "tpharness-trace.zip", name, "--request")
+    assert shown.exit_code == 0, shown.output
+    start, *rest = shown.output.splitlines()
+    assert json.loads(start) == {"op": "start", "id": 0, "contract": json.loads(asked[0])["contract"]}
+    assert len(rest) == 1
+    assert rest[0] in asked[1:]
+    assert cli("show", "tpharness-trace.zip", name, "--request", "--side", "server").output == shown.output
+    wrong = cli("show", "tpharness-trace.zip", name, "--request", "--side", "client")
+    assert "asked the client nothing over standard input" in str(wrong.exception)
+    assert isinstance(cli("show", "tpharness-trace.zip", name, "--side", "client").exception, UsageError)
+
+
+def test_a_side_is_named_where_both_were_asked_in_lines(cli: Callable[..., Result], tmp_path: Path) -> None:
+    """A client is asked to receive what the server has sent."""
+    (tmp_path / "lines.py").write_text(LINES)
+    name = "parts/file"
+    target = f"stdio:{sys.executable} lines.py"
+    assert cli("run", name, "--client", target).exit_code == 1
+    shown = cli("show", "tpharness-trace.zip", name, "--request").output.splitlines()
+    assert json.loads(shown[1])["op"] == "receive"
+    assert cli(*RUN).exit_code == 1
+    nobody = cli("show", "tpharness-trace.zip", RUN[1], "--request")
+    assert "asked nobody over standard input" in str(nobody.exception)
+
+
+def test_a_failure_names_its_version_and_is_replayed_in_it(cli: Callable[..., Result], tmp_path: Path) -> None:
+    """A server that is wrong in 0.0.3 alone: console, JSON and the command that is suggested say so."""
+    (tmp_path / "old_server.py").write_text(OLD)
+    ran = cli("run", "basics/parallel-returns-in-call-order", *OLD_SERVER)
+    assert ran.exit_code == 1
+    assert "    in        0.0.3\n" in ran.output
+    (line,) = [one for one in ran.output.splitlines() if "tpharness replay" in one]
+    assert " --dialect 0.0.3 " in line
+    found = json.loads((tmp_path / "r.json").read_text())["results"][0]["findings"]
+    assert {tuple(one["versions"]) for one in found if one["level"] == "must"} == {("0.0.3",)}
+    command = line.partition("tpharness ")[2].split(" ")
+    replayed = cli(*command)
+    assert replayed.exit_code == 1
+    assert "version 0.0.3" in replayed.output
+    assert replayed.output.rstrip().endswith("verdict: failed: identity-differs, outline-differs")
+    shown = cli("show", "tpharness-trace.zip", "basics/parallel-returns-in-call-order").output
+    assert "    in        0.0.3\n" in shown
+    assert "holds, 0.0.3" in shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import itertools
 import os
 import re
 import shlex
@@ -20,11 +21,14 @@ from tests.scenarios import load_builtin
 from tests.targets.running import open_descriptors
 
 from tpharness.errors import TargetError, UsageError
+from tpharness.output import json_bytes
 from tpharness.protocol.versions import Version
 from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import load_text
 from tpharness.targets import Reference, Script
+from tpharness.targets.computing import processor_seconds
+from tpharness.targets.forms import CONTRACT
 from tpharness.targets.remote import Patience, Remote, StreamLimits, UnreachableError
 from tpharness.targets.spec import resolve_client, resolve_server
 from tpharness.targets.stdio import StdioClient, StdioServer
@@ -533,3 +537,31 @@ def test_an_event_may_cause_no_bytes(chunks: list[dict[str, Any]], outcome: Verd
     target = spec(SERVES.replace("CHUNKS", repr(chunks)))
     (result,) = play_one(load_text(NO_BYTES, id="mine/no-bytes"), RunOptions(server=target))
     assert (result.outcome, result.findings) == (outcome, ()), result.reason
+
+
+@pytest.mark.parametrize(("step", "advice"), [(0.3, "--request"), (0.0, "flush standard output")])
+def test_a_late_answer_says_how_large_the_request_was_and_how_long_was_computed(
+    step: float, advice: str, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that computes gets other advice than one that may have forgotten to flush its answer."""
+    clock = itertools.count(5.0, step) if step else itertools.repeat(5.0)
+    monkeypatch.setattr("tpharness.targets.process.processor_seconds", lambda _pid: next(clock))
+    error = serve(StdioServer(spec("time.sleep(60)"), patience=QUICK), script)
+    asked = json_bytes({"op": "start", "id": 1, "contract": CONTRACT}) + b"\n"
+    assert f"does not answer within 0.3 s; the request has {len(asked)} bytes" in str(error)
+    assert f"the process has computed for {step:.1f} s of this time" in str(error)
+    assert error is not None
+    assert advice in error.hint
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux says how long a process has computed")
+def test_the_time_of_a_process_is_that_of_the_system() -> None:
+    """It grows with what this process computes itself, by the system's own count."""
+    before, since = processor_seconds(os.getpid()), time.process_time()
+    while time.process_time() - since < 0.1:
+        sum(range(1000))
+    after = processor_seconds(os.getpid())
+    assert before is not None
+    assert after is not None
+    assert 0.05 <= after - before <= 0.5
+    assert processor_seconds(2**22 + 1) is None

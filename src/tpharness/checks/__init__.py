@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Resolution,
         SentRun,
         Side,
+        Split,
         Thread,
         Variant,
     )
@@ -32,6 +33,7 @@ __all__ = [
     "Resolution",
     "SentRun",
     "Side",
+    "Split",
     "Thread",
     "Variant",
     "compare_header",
@@ -50,6 +52,7 @@ __getattr__, __dir__ = lazy_names(
             "Resolution",
             "SentRun",
             "Side",
+            "Split",
             "Thread",
             "Variant",
         ),

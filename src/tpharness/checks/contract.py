@@ -30,6 +30,7 @@ __all__ = [
     "Resolution",
     "SentRun",
     "Side",
+    "Split",
     "Thread",
     "Variant",
     "equal_json",
@@ -63,12 +64,28 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """A place at which a stream, or a run's events, are split; `said` describes it, with what stands there.
+
+    `byte` counts those of the stream of its run, `event` the events of the run.
+    """
+
+    said: str
+    byte: int | None = None
+    event: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """The thread of the same case with another delivery, such as `reads of 1 byte`, or with repeated input."""
+    """The thread of the same case with another delivery, such as `reads of 1 byte`, or with repeated input.
+
+    `split` is the first place at which it matters that the delivery is another one, None where that was not looked for.
+    """
 
     name: str
     side: str
     thread: Thread
+    split: Split | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tpharness import protocol
-from tpharness.checks.contract import Evidence, Side, Variant, equal_json
+from tpharness.checks.contract import Evidence, Thread, Variant, equal_json
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import thread_hash
 
-__all__ = ["compare_variants"]
+__all__ = ["compare_variants", "same_thread"]
 
 
 def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Kind) -> list[Finding]:
@@ -16,16 +18,20 @@ def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Ki
     findings: list[Finding] = []
     for variant in variants:
         side = sides.get(variant.side)
-        if side is None or _same(side, variant):
+        if side is None or same_thread(side.thread, variant.thread):
             continue
         first = protocol.diff.diff(side.thread, variant.thread, names=(side.name, variant.name), mode="exact")[:1]
         text = first[0].text if first else "the canonical bytes differ"
         pointer = first[0].pointer if first else None
         place = Place(case=evidence.case, side=side.name, pointer=pointer)
         symptom = first[0].symptom if first else ""
+        if variant.split is not None:
+            place = replace(place, byte=variant.split.byte, event=variant.split.event)
+            text += f"; {variant.split.said}"
         findings.append(kind.at(place, f"{variant.name}: {text}", symptom=symptom))
     return findings
 
 
-def _same(side: Side, variant: Variant) -> bool:
-    return equal_json(side.thread, variant.thread) or thread_hash(side.thread) == thread_hash(variant.thread)
+def same_thread(one: Thread, other: Thread) -> bool:
+    """Whether two threads are equal in canonical form."""
+    return equal_json(one, other) or thread_hash(one) == thread_hash(other)

@@ -126,7 +126,7 @@ def _lines(file: str, request: ModelRequest, found: list[Finding], verdict: str)
 
 def _name(finding: Finding) -> str:
     rule = _RULE.get(finding.code)
-    return f"{rule.id} {finding.code}" if rule else finding.code
+    return f"{rule.name} {finding.code}" if rule else finding.code
 
 
 def _where(finding: Finding) -> str:

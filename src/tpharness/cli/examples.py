@@ -49,6 +49,8 @@ EXAMPLES: Mapping[str, str] = {
         tpharness docs                                    the pages; every installation has them
         tpharness docs README                             the first of them
         tpharness docs CONTROL                            another one
+        tpharness docs EVENTS "A tool fails"              one section
+        tpharness docs RULINGS R20
         """,
     "check": """
         tpharness check thread.json scenario.yaml stream.sse
@@ -109,6 +111,7 @@ EXAMPLES: Mapping[str, str] = {
     "show": """
         tpharness show tpharness-trace.zip                the cases that a failed run has left, see TRACE.md
         tpharness show --all --json tpharness-trace.zip cycles/three-steps
+        tpharness show tpharness-trace.zip cycles/three-steps --request > asked.jsonl
         """,
     "trend": """
         tpharness trend peer:ai-sdk-client --releases 5.0.0,6.0.0,7.0.173

@@ -45,29 +45,39 @@ def explain(
 ) -> None:
     """Explain a clause, ruling, rule, scenario, finding, profile, fault, check or outcome."""
     roots = tuple(scenarios or (scenarios_dir(),))
+    of_api = _API_RULE.match(name)
+    if of_api and _explained_rule(f"{of_api[1].lower()}/{of_api[2].upper()}", roots):
+        return
     scenario, numbered = "/" in name, _NUMBERED_ID.match(name.upper())  # nothing else has such names
     if not (scenario or numbered) and any(explained(name, roots) for explained in _TEXTS):
         return
     kinds = (_explained_scenario,) if scenario else _NUMBERED if numbered else _OTHERS
-    found = [explained(name.upper() if numbered else name, roots) for explained in kinds]
-    if not any(found):
+    asked = name.upper() if numbered else name
+    found = any(explained(asked, roots) for explained in kinds) if numbered else _explain_all(kinds, asked, roots)
+    if not found:
         raise _unknown(name, roots)
 
 
 def _explained_ruling(name: str, _: tuple[Path, ...]) -> bool:
     ruling = load_rulings().get(name)
-    if ruling is not None:
-        say(f"{name}: {ruling.title}", "", *ruling.text.splitlines())
-    return ruling is not None
+    if ruling is None:
+        return False
+    say(f"{name}: {ruling.title}", "", *ruling.text.splitlines())
+    from tpharness.model_apis.rules import RULES  # noqa: PLC0415
+
+    for rule in RULES:
+        if rule.id == name:
+            say("", f"A rule of the API {rule.provider} is called so too: tpharness explain {rule.name}")
+    return True
 
 
 def _explained_rule(name: str, _: tuple[Path, ...]) -> bool:
     from tpharness.model_apis.rules import RULES  # noqa: PLC0415
 
-    found = [rule for rule in RULES if rule.id == name]
+    found = [rule for rule in RULES if name in (rule.id, rule.name, f"{rule.provider}/{rule.id}")]
     for rule in found:
         kind = rule.kind.entry
-        say(f"{name} (rule of the API {rule.provider}, {kind.level.name})", f"  {kind.meaning}")
+        say(f"{rule.name} (rule of the API {rule.provider}, {kind.level.name})", f"  {kind.meaning}")
         say(*(f"  the API says: {text}" for text in rule.texts()), f"  to do: {kind.remedy}")
         say(*(f"  {line}" for line in rule.basis()), f"  a request that breaks it has the finding {kind.code}")
     return bool(found)
@@ -200,8 +210,11 @@ _Explained = Callable[[str, tuple[Path, ...]], bool]
 """Explains a name if it is of its kind, and returns whether it is; the folders are those of the scenarios."""
 
 _NUMBERED_ID = re.compile(r"[A-Z]\d+\Z")
+_API_RULE = re.compile(r"([A-Za-z-]+)/([A-Za-z]\d+)\Z")
+"""A rule with its API, such as `responses/R6`."""
+
 _NUMBERED: tuple[_Explained, ...] = (_explained_ruling, _explained_rule)
-"""Kinds whose ids are a letter and a number. A ruling and a rule may share one, such as `R3`: both are explained."""
+"""Kinds whose ids are a letter and a number: of a ruling and a rule that share one the ruling, which names the rule."""
 
 _TEXTS: tuple[_Explained, ...] = (_explained_clause, _explained_app_clause, _explained_wire_rule, _explained_finding)
 """Kinds that are read from data files, the cheapest first. Their names do not belong to any other kind."""
@@ -214,6 +227,12 @@ _OTHERS: tuple[_Explained, ...] = (
     _explained_scenario,
 )
 """Kinds that may share a name, such as the profile and the fault `resume`: each of them is explained."""
+
+
+def _explain_all(kinds: tuple[_Explained, ...], name: str, roots: tuple[Path, ...]) -> bool:
+    """Explain everything that has a name, and return whether anything has."""
+    found = [explained(name, roots) for explained in kinds]
+    return any(found)
 
 
 def _cited(one: FoundScenario) -> tuple[str, ...]:
@@ -246,7 +265,7 @@ def explained_names() -> list[str]:
     from tpharness.verdict import Outcome  # noqa: PLC0415
 
     clauses = [*load_clauses(), *load_app_clauses(), *load_wire_rules()]
-    texts = [*clauses, *load_rulings(), *load_kinds(), *(rule.id for rule in RULES)]
+    texts = [*clauses, *load_rulings(), *load_kinds(), *(rule.name for rule in RULES)]
     checks = [one.name for one in CHECKS] + [one.check for one in load_app_clauses().values()]
     return list(dict.fromkeys([*texts, *load_profiles(), *FAULTS, *checks, *(one.value for one in Outcome)]))
 

@@ -17,6 +17,7 @@ from tpharness.report import failure_lines
 from tpharness.report.trace_lines import event_line
 from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
+from tpharness.run.configured import read_configured
 from tpharness.run.plan import Case, expected_delivery, make_script
 from tpharness.run.play import PlayedCase, comparison_mode
 from tpharness.run.requests import parse_compare
@@ -24,6 +25,7 @@ from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.scenario import load_scenario
 from tpharness.scenario.outline import outline
+from tpharness.scenario_files import find_files, is_built_in
 from tpharness.targets import RunScript, Stream, TargetOutput
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign, serve_run
 from tpharness.verdict.result import CheckState, Result
@@ -40,13 +42,16 @@ def replay(
     compare: Annotated[str | None, Option(help="exact or content, as of run.")] = None,
     scenarios: Annotated[list[Path] | None, Option(help="Folders or files with your own scenarios.")] = None,
     follow_links: FollowLinksOption = False,
+    no_config: Annotated[
+        bool, Option("--no-config", help="Do not look for the case where [run] of tpharness.toml has scenarios.")
+    ] = False,
 ) -> None:
     """Show both sides of a case step by step, and the verdict.
 
     The output has each server event, each chunk, and the thread when it changes. The verdict is that of
-    `tpharness run` without a baseline.
+    `tpharness run` without a baseline. Of tpharness.toml only the folders of scenarios are used.
     """
-    roots = tuple(scenarios) if scenarios else (scenarios_dir(),)
+    roots = tuple(scenarios) if scenarios else _configured_roots(name, no_config=no_config) or (scenarios_dir(),)
     found = select_scenarios((name,), roots, follow_links=follow_links)
     if len(found) != 1:
         some = ", ".join(one.id for one in found[:3])
@@ -73,6 +78,12 @@ def replay(
             _show_client(case, version, seen[0], session)
         _show_verdict(case, result, session)
     raise Exit(0 if result.outcome.green else 1)
+
+
+def _configured_roots(name: str, *, no_config: bool) -> tuple[Path, ...]:
+    """Return the folders of tpharness.toml if they have the scenario; another one is built in."""
+    roots = () if no_config else tuple(root for root in read_configured().scenarios if not is_built_in(root))
+    return roots if roots and name.partition("@")[0] in find_files(roots) else ()
 
 
 def _show_server(case: Case, version: Version, played: PlayedCase, session: Session) -> None:

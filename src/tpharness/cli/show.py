@@ -14,7 +14,7 @@ from rich.markup import escape
 from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
-from tpharness.output import write_atomically
+from tpharness.output import write_atomically, write_bytes
 from tpharness.picture import (
     MOST_BYTES,
     PicturePage,
@@ -30,6 +30,7 @@ from tpharness.report.terminal import make_console
 from tpharness.report.trace_lines import Line, case_lines
 from tpharness.trace.parting import find_parting
 from tpharness.trace.read import Trace, TracedCase, TracedEntry
+from tpharness.trace.request import request_lines
 
 __all__ = ["show"]
 
@@ -46,17 +47,30 @@ def show(
     html: Annotated[
         str | None, Option("--html", metavar="PATH", help="Write a page of the case, or of all cases.")
     ] = None,
+    request: Annotated[
+        bool, Option("--request", help="Print the lines that the stdio target was given, to be piped into it.")
+    ] = False,
+    side: Annotated[str, Option(metavar="server|client", help="Whose lines, where both sides were given some.")] = "",
 ) -> None:
     """Look at what a run has really played.
 
     First comes the place where the failing side and the reference part. Without CASE the cases are listed; the only
     case of a trace is shown at once.
     """
+    if side not in ("", "server", "client") or (side and not request):
+        raise UsageError(f"--side {side!r} is not a side of --request", hint="--request --side server, or client")
     opened = Trace.open(trace)
     with_file = [entry for entry in opened.entries if entry.file]
     entry = opened.find(case, server=server, client=client) if case is not None else None
     if entry is None and len(with_file) == 1:
         entry = with_file[0]
+    if request:
+        if entry is None:
+            raise UsageError("--request prints the lines of one case", hint="tpharness show TRACE CASE --request")
+        from tpharness.targets.forms import CONTRACT  # noqa: PLC0415  # nothing else here needs a target
+
+        write_bytes("-", b"".join(request_lines(opened.case(entry), side, contract=CONTRACT)))
+        return
     if html is not None:
         _write_page(opened, entry, html)
         return

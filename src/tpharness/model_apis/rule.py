@@ -101,6 +101,11 @@ class ApiRule:
     errors: tuple[str, ...] = ()
     only: str = ""
 
+    @property
+    def name(self) -> str:
+        """The id with its API, such as `responses/R6`: rulings of ThreadProtocol have ids such as R6, too."""
+        return f"{self.provider.removeprefix('openai-')}/{self.id}"
+
     def findings(self, entries: Sequence[PayloadEntry], options: Options) -> Iterator[Finding]:
         """Yield a finding for each hit; its message names the rule and quotes the API."""
         for hit in self.find(entries, options):

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tpharness.printable import counted, make_printable
+from tpharness.protocol.versions import newest_version
 from tpharness.verdict import Outcome, Result
+from tpharness.verdict.causes import by_use
 from tpharness.verdict.finding_lines import finding_lines
 from tpharness.verdict.grouping import Group
 
@@ -39,7 +41,7 @@ def failure_lines(
     lines: list[tuple[str, str]] = []
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
         lines.append(("", result.reason))
-    for finding in result.findings[:_MOST_FINDINGS]:
+    for finding in by_use(result.findings)[:_MOST_FINDINGS]:
         lines += finding_lines(finding)
     if len(result.findings) > _MOST_FINDINGS:
         more = counted(len(result.findings) - _MOST_FINDINGS, "more finding")
@@ -63,11 +65,15 @@ def failure_lines(
 def case_command(result: Result, *, roots: Sequence[Path], played_on: Sequence[str], history: str = "") -> str:
     """Return the command that plays a case alone: `replay`, which shows both sides, where it can play it.
 
-    It plays neither faults nor histories. `roots`, `played_on` and `history` are those of `failure_lines`.
+    It plays neither faults nor histories. `roots`, `played_on` and `history` are those of `failure_lines`. It shows the
+    newest version; where what comes first is not wrong there, the command names a version in which it is.
     """
     options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
     if history and "@fault-" not in result.id:
         return shlex.join(["tpharness", "run", result.id, "--dialect", history, *options])
+    wrong_in = by_use(result.findings)[0].versions if result.findings else ()
+    if wrong_in and newest_version().value not in wrong_in:
+        options = ["--dialect", wrong_in[-1], *options]
     return shlex.join(["tpharness", "run" if "@fault-" in result.id else "replay", result.id, *options])
 
 

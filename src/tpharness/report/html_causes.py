@@ -70,6 +70,7 @@ def _card(
         ", ".join(cites),
     ]
     about.append("" if lead is None or lead.place.pointer is None else f"at {lead.place.pointer}")
+    about.append("" if lead is None or not lead.versions else f"in {', '.join(lead.versions)}")
     known = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
     change = lead.remedy if lead is not None else "; ".join(dict.fromkeys(known))
     return (

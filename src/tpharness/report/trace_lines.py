@@ -94,6 +94,8 @@ def _finding_lines(finding: Mapping[str, Any]) -> Iterator[Line]:
     place = {name: value for name, value in (finding.get("place") or {}).items() if name in _PLACE and name != "case"}
     if place:
         yield "", f"    at        {Place(**place)}"
+    if finding.get("versions"):
+        yield "", f"    in        {', '.join(finding['versions'])}"
     for word in ("got", "expected"):
         if word in finding:
             yield "", f"    {word:<10}{finding[word]}"

@@ -38,7 +38,8 @@ def judge(
                 states[check.name] = CheckState.PASSED
             for finding in found:
                 key = (finding.code, finding.message, finding.place.side, finding.place.pointer)
-                findings.setdefault(key, finding.with_place(case=piece.case))
+                known = findings.get(key) or finding.with_place(case=piece.case)
+                findings[key] = known.in_version(piece.version.value)
         not_judged = merge_not_judged(not_judged, {piece.version: reasons})
     failed = CheckState.FAILED in states.values()
     return Result(

@@ -14,26 +14,22 @@ from typing import Any, cast
 from tpharness import run as runner
 from tpharness.checks import Delivery, Evidence, SentRun, Side, Variant
 from tpharness.dialects import DIALECTS
-from tpharness.faults import split_deltas, split_event_deltas, split_reads
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
 from tpharness.judging_time import judging
-from tpharness.printable import counted
 from tpharness.protocol.compare import FAILED_STATUSES
 from tpharness.protocol.versions import Version
 from tpharness.run.contents import resolve_contents
 from tpharness.run.cut_inputs import find_open_calls
 from tpharness.run.plan import Case, expected_delivery, lack_their_events, make_script, make_streams
 from tpharness.run.trail import NO_TRAIL, collect_trail
+from tpharness.run.variants import PlayedVariant, play_variants
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events.messages import fold_messages
 from tpharness.targets.contract import (
     ClientTarget,
-    Packet,
-    ResumingClient,
     RunScript,
     Script,
-    SeededServer,
     ServerTarget,
     Stream,
     TargetOutput,
@@ -48,14 +44,9 @@ from tpharness.targets.reference import (
 )
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.trace.tape import current_tape
-from tpharness.wires.contract import Wire
-from tpharness.wires.registry import wire_named
 
 __all__ = ["Observer", "PlayedCase", "Players", "comparison_mode", "play", "remove_carried"]
 
-_READ_SIZES = (1, 7)
-_MOST_READS = 10_000
-"""How many reads a stream is split into: a longer one comes in larger reads, so that it does not take seconds."""
 _CARRIED_FIELDS = frozenset(
     (
         *("agent_id", "timestamp", "started_at", "completed_at", "submitted_at", "interrupted_at"),
@@ -66,9 +57,6 @@ _CARRIED_FIELDS = frozenset(
 """Fields of a thread that a stream without carriers lacks, or has in another form (R39)."""
 _DATA_FIELDS = frozenset(("args", "content", "event_data", "client_metadata"))
 """Fields whose value is what somebody said: a key in it is not a field of a thread."""
-
-
-_Playings = list[tuple[str, str, TargetOutput]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +116,7 @@ async def play(
     with judging():
         trail = collect_trail(script, turns, players.client) if thorough else {}
     again = served if recorded is None else None
-    rechunked, repeated = ([], []) if not thorough else await _play_variants(script, turns, players, again)
+    rechunked, repeated = ([], []) if not thorough else await play_variants(script, turns, players, received, again)
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
     resolutions, unresolved = await resolve_contents(players.client, received.threads, thorough=thorough)
     library = _render_library_messages(case, script)
@@ -289,13 +277,18 @@ def _read_sent_runs(script: Script, served: TargetOutput) -> tuple[SentRun, ...]
     return runner.read_sent_runs(script, served)
 
 
-def _broken_promises(*playings: _Playings) -> list[Finding]:
+def _broken_promises(*playings: list[PlayedVariant]) -> list[Finding]:
     """Return the promises that a remote client broke in the variants; a server is judged by the first playing."""
-    return [f for group in playings for _, side, o in group if side == "client" for f in o.findings if f.kind in KINDS]
+    by_client = (one for group in playings for one in group if one.side == "client")
+    return [finding for one in by_client for finding in one.output.findings if finding.kind in KINDS]
 
 
-def _variants_of(playings: _Playings, version: Version) -> tuple[Variant, ...]:
-    return tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in playings if version in o.threads)
+def _variants_of(playings: list[PlayedVariant], version: Version) -> tuple[Variant, ...]:
+    return tuple(
+        Variant(name=one.name, side=one.side, thread=one.output.threads[version], split=one.split)
+        for one in playings
+        if version in one.output.threads
+    )
 
 
 def _make_side(
@@ -306,60 +299,6 @@ def _make_side(
     truth = None if reference is None else reference.threads.get(version)
     findings = tuple(f.with_place(side=name) for f in outcome.findings)
     return Side(name=name, thread=outcome.threads[version], findings=findings, truth=truth)
-
-
-async def _play_variants(
-    script: Script,
-    turns: Sequence[UserTurn | Stream],
-    players: Players,
-    served: TargetOutput | None,
-) -> tuple[_Playings, _Playings]:
-    rechunked: _Playings = []
-    for size in _READ_SIZES:
-        with judging():
-            reads = [_rechunk_reads(turn, size) for turn in turns]
-        output = await players.client.receive(script, reads)
-        rechunked.append((f"reads of {counted(size, 'byte')}", "client", output))
-    with judging():
-        deltas = [_rechunk_deltas(turn, wire_named(script.wire)) for turn in turns]
-    output = await players.client.receive(script, deltas)
-    rechunked.append(("deltas of one UTF-16 unit", "client", output))
-    repeated: _Playings = [("a second run", "client", await players.client.receive(script, turns))]
-    resumes = wire_named(script.wire).resumable and players.client.capabilities.resume
-    if resumes and isinstance(players.client, ResumingClient):
-        output = await players.client.receive_resumed(script, turns)
-        repeated.append(("streams broken off and gone on with", "client", output))
-    if served is not None:
-        if "server" in players.remote:  # the older versions are written from the same record: one is enough
-            script = replace(script, versions=tuple(v for v in Version if v in script.versions)[-1:])
-        single = replace(script, turns=tuple(_rechunk_event_deltas(turn) for turn in script.turns))
-        rechunked.append(("event deltas of one character", "server", await players.server.serve(single)))
-        repeated.append(("a second run", "server", await players.server.serve(script)))
-        if players.server.capabilities.seed and isinstance(players.server, SeededServer):
-            seeded = await players.server.serve_seeded(script)
-            if seeded is not None:
-                repeated.append(("the last run on a thread that was handed over", "server", seeded))
-    return rechunked, repeated
-
-
-def _rechunk_reads(turn: UserTurn | Stream, size: int) -> UserTurn | Stream:
-    if isinstance(turn, UserTurn):
-        return turn
-    size = max(size, sum(len(packet.data) for packet in turn.packets) // _MOST_READS)
-    packets = [Packet(data=piece, at=p.at) for p in turn.packets for piece in split_reads(p.data, size)]
-    return replace(turn, packets=tuple(packets))
-
-
-def _rechunk_deltas(turn: UserTurn | Stream, wire: Wire) -> UserTurn | Stream:
-    if isinstance(turn, UserTurn):
-        return turn
-    return replace(turn, packets=tuple(p.with_data(split_deltas(p.data, wire)) for p in turn.packets))
-
-
-def _rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:
-    if isinstance(turn, UserTurn):
-        return turn
-    return replace(turn, events=tuple(piece for event in turn.events for piece in split_event_deltas(event)))
 
 
 def _render_library_messages(case: Case, script: Script) -> dict[Version, dict[str, Any]]:

@@ -23,6 +23,7 @@ from tpharness.errors import TargetError
 from tpharness.findings import shorten
 from tpharness.printable import counted
 from tpharness.targets.children import CHILDREN, require_program
+from tpharness.targets.computing import processor_seconds
 from tpharness.targets.pipes import Piece, Pipes, pipes_of
 from tpharness.targets.remote import UnreachableError
 from tpharness.trace.secrets import secrets_of_process
@@ -39,6 +40,8 @@ _TAIL_BYTES = 16 << 10
 _LINE_SHOWN = 300
 _FLUSH_HINT = "end each answer with a newline, and flush standard output after it"
 _BUILD_HINT = "if the command builds or installs first (go run, cargo run, npx), do that before and name the program"
+_COMPUTING = 0.2  # of the time: a process that computes for so much of it does not wait for anything
+_COMPUTING_HINT = "it was still computing: give it the same lines alone, tpharness show TRACE CASE --request | COMMAND"
 NOT_AN_ANSWER = "writes to standard output what is not an answer"
 STDOUT_HINT = "write only answers to standard output, one JSON object a line; anything else goes to standard error"
 
@@ -118,8 +121,12 @@ class LineProcess:
 
     def _exchange(self, pipes: Pipes, line: bytes, deadline: float, seconds: float) -> bytes:
         pipes.send(line + b"\n")
+        had_computed: float | None = None  # looked up only for a request that is not answered at once
+        is_slow = False
         while True:
             pieces = pipes.receive(_POLL_SECONDS)
+            if not (pieces or is_slow):
+                is_slow, had_computed = True, processor_seconds(self._process.pid)
             if not pieces and self._process.poll() is not None:
                 raise self._exit_error(pipes)  # something that it started holds its pipes open
             for name, piece in sorted(pieces, key=_errors_first):
@@ -130,7 +137,7 @@ class LineProcess:
                 elif (answer := self._take(piece, asked=not pipes.unsent)) is not None:
                     return answer
             if time.monotonic() >= deadline:
-                raise self._timeout_error(seconds, pipes.unsent)
+                raise self._timeout_error(seconds, pipes.unsent, len(line) + 1, had_computed)
 
     def _take(self, piece: bytes, *, asked: bool) -> bytes | None:
         """Take in output; return a whole line once there is one. `asked`: the whole request has been sent."""
@@ -161,7 +168,13 @@ class LineProcess:
 
     # ------------------------------------------------------------------------------------------------ what went wrong
 
-    def _timeout_error(self, seconds: float, unsent: int) -> TargetError:
+    def _timeout_error(self, seconds: float, unsent: int, asked: int, had_computed: float | None) -> TargetError:
+        """Return that a request of `asked` bytes was not answered; `had_computed` is what had been computed before."""
+        now = None if had_computed is None else processor_seconds(self._process.pid)
+        about, computed = f"the request has {counted(asked, 'byte')}", 0.0
+        if now is not None and had_computed is not None:
+            computed = max(0.0, now - had_computed)
+            about += f", and the process has computed for {computed:.1f} s of this time"
         if unsent:
             what = f"has not read its request within {seconds:g} s"
         elif self._out:
@@ -169,7 +182,9 @@ class LineProcess:
         else:
             what = f"does not answer within {seconds:g} s"
         hint = _FLUSH_HINT if self._has_answered or self._out else f"{_FLUSH_HINT}; {_BUILD_HINT}"
-        return self._error(what, self._out, hint=hint)
+        if computed >= _COMPUTING * seconds:
+            hint = _COMPUTING_HINT
+        return self._error(what, self._out, hint=hint, detail=about)
 
     def _exit_error(self, pipes: Pipes) -> TargetError:
         """Return how the process ended, after the rest of what it wrote has been read."""

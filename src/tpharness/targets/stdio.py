@@ -150,10 +150,10 @@ class _Stdio:
     def _exchange(self, process: LineProcess, op: str, more: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to a request, its id and its outer shape checked."""
         number = next(self._ids)
-        tape, what = current_tape(), f"{op} (standard input)"
+        tape, what, request = current_tape(), f"{op} (standard input)", {"op": op, "id": number, **more}
         if tape is not None:
-            tape.note("asked", what, body=dict(more))
-        line = process.ask(json_bytes({"op": op, "id": number, **more}), self._patience.answer)
+            tape.note("asked", what, body=request)
+        line = process.ask(json_bytes(request), self._patience.answer)
         if tape is not None:
             tape.note("answered", what, body=line)
         try:

@@ -46,8 +46,9 @@ def find_parting(case: TracedCase) -> Parting:
     side = _side(case, place)
     finals = [final for final in case.finals if final.side == side]
     differing = [final for final in finals if _differ(case, final.held, final.right)]
-    newest = case.about.get("version", "")
-    final = next((one for one in (*differing, *finals) if one.version == newest), (*differing, *finals, None)[0])
+    wrong_in = () if finding is None else finding.get("versions", ())
+    version = wrong_in[-1] if wrong_in else case.about.get("version", "")
+    final = next((one for one in (*differing, *finals) if one.version == version), (*differing, *finals, None)[0])
     pointer = place.get("pointer", "")
     steps = case.steps_of(side)
     step = _at_event(steps, int(place["event"])) if "event" in place else None

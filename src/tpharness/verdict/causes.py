@@ -26,6 +26,7 @@ __all__ = [
     "ORDER",
     "ROUND_TRIP",
     "Cause",
+    "by_use",
     "cause_of",
     "causes_of",
     "crash",
@@ -165,11 +166,16 @@ def leading_cause(findings: Sequence[Finding]) -> Cause | None:
     broken = [finding for finding in findings if finding.level is Level.MUST]
     if not broken:
         return None
-    lead = next((finding for finding in broken if finding.code not in _CONSEQUENCES), broken[0])
+    lead = by_use(broken)[0]
     where = ": ".join(word for word in (lead.place.side, lead.symptom) if word)
     if lead.kind in (CRASHED, HANGS):
         where = str(lead.got)
     return Cause(codes=(lead.code,), clauses=lead.kind.clauses, rulings=lead.kind.rulings, where=where)
+
+
+def by_use(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings with the one first that says most about the mistake: at MUST, and not a mere consequence."""
+    return sorted(findings, key=lambda finding: (finding.level.rank, finding.code in _CONSEQUENCES))
 
 
 def symptom_of(reason: str) -> str:

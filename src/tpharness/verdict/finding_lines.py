@@ -15,6 +15,8 @@ def finding_lines(finding: Finding) -> list[tuple[str, str]]:
     lines = [(level, f"{finding.code}: {finding.message}")]
     if where:
         lines.append(("", f"  at        {where}"))
+    if finding.versions:
+        lines.append(("", f"  in        {', '.join(finding.versions)}"))
     lines += [("", f"  {word:<10}{text}") for word, text in finding.shown(300).items()]
     known = clause_texts()
     lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]

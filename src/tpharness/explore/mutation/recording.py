@@ -19,7 +19,7 @@ from unittest import mock
 from tpharness.explore.mutation.merged_reads import merge_reads, parses
 from tpharness.explore.mutation.reach import CodeThatRan
 from tpharness.journal import Journal
-from tpharness.run import play, session, sweeps
+from tpharness.run import play, session, sweeps, variants
 from tpharness.run.sweeps import stepped
 from tpharness.scenario import Scenario
 from tpharness.targets import reference
@@ -29,9 +29,9 @@ __all__ = ["CallRecorder", "RecordedScenario", "Recording", "Step", "steps_repla
 _STEPS: dict[str, tuple[Any, str]] = {
     "serve": (reference.Reference, "serve"),
     "receive": (reference.Reference, "receive"),
-    "split reads": (play, "_rechunk_reads"),
-    "split deltas": (play, "_rechunk_deltas"),
-    "split event deltas": (play, "_rechunk_event_deltas"),
+    "split reads": (variants, "rechunk_reads"),
+    "split deltas": (variants, "rechunk_deltas"),
+    "split event deltas": (variants, "rechunk_event_deltas"),
     "collect trail": (play, "collect_trail"),
     "resolve contents": (play, "resolve_contents"),
     "render library messages": (play, "_render_library_messages"),

@@ -105,18 +105,21 @@ class CaseLines:
                     line["status"] = note.status
                 if note.headers:
                     line["headers"] = [list(pair) for pair in shown_headers(note.headers)]
-                line |= self.body(note.body)
+                line |= self.body(note.body, largest=_MOST_BODIES if note.kind == "asked" else _LARGEST_BODY)
             if not self.add(line):
                 return
         if forgotten:
             self.cut(f"{forgotten} more requests, reads and lines of standard error")
 
-    def body(self, body: Any) -> dict[str, Any]:
-        """Return a document as the field `body` of a line, or, where it is too large, a `note`; nothing for None."""
+    def body(self, body: Any, largest: int = _LARGEST_BODY) -> dict[str, Any]:
+        """Return a document as the field `body` of a line, or, where it is too large, a `note`; nothing for None.
+
+        What a target was asked is needed whole, to ask it again.
+        """
         if body is None:
             return {}
         size = len(body) if isinstance(body, bytes) else len(encode_line(body))
-        if size > _LARGEST_BODY or self._bodies + size > _MOST_BODIES:
+        if size > largest or self._bodies + size > _MOST_BODIES:
             return {"note": f"a document of {size} bytes, which is left out"}
         self._bodies += size
         return {"body": _read_body(body) if isinstance(body, bytes) else body}
