@@ -171,3 +171,74 @@ def test_arguments_with_a_number_that_json_does_not_have_stay_text(text: str) ->
         assert thread["turns"][1]["messages"][0]["parts"][0]["args"] == text
     inputs = [chunk for _, sent in played.events for chunk in sent if chunk["type"] == "tool-input-available"]
     assert [chunk["input"] for chunk in inputs] == [text]
+
+
+def _call(number: int) -> dict[str, Any]:
+    part = {"part_kind": "tool-call", "tool_name": "book", "tool_call_id": f"c{number}", "args": "{}"}
+    return {"event_kind": "part_start", "index": number, "part": part}
+
+
+def _returned(number: int) -> dict[str, Any]:
+    part = {"part_kind": "tool-return", "tool_name": "book", "tool_call_id": f"c{number}", "content": "ok"}
+    return {"event_kind": "function_tool_result", "part": part}
+
+
+_TEXT = {"event_kind": "part_start", "index": 0, "part": {"part_kind": "text", "content": "Hi"}}
+_ERROR = {"event_kind": "error", "error_text": "boom"}
+
+
+def test_every_input_of_a_response_comes_before_any_output_of_it() -> None:
+    """The page says so of a sibling, too."""
+    played = events_page.play({"events": [_call(1), _call(2), _returned(1), _returned(2)]})
+    sent = [(c["type"], c["toolCallId"]) for _, some in played.events for c in some if "toolCallId" in c]
+    whole = [one for one in sent if one[0] in ("tool-input-available", "tool-output-available")]
+    inputs = [("tool-input-available", "c1"), ("tool-input-available", "c2")]
+    assert whole == [*inputs, ("tool-output-available", "c1"), ("tool-output-available", "c2")]
+    assert "with it those of all calls of the response, before the output of any of them" in PAGE
+
+
+def test_another_agent_after_an_error_completes_the_turn() -> None:
+    """The run goes on, so the error has not ended it."""
+    example = {"events": [_TEXT, _ERROR, {"event_kind": "agent_start", "agent_id": "b"}, _TEXT]}
+    played = events_page.play(example, carriers=True)
+    for thread in (played.server, played.client):
+        first = thread["turns"][1]
+        assert first["completion_status"] == "complete"
+        assert first["messages"][-1]["event_type"] == "data-tp-error"
+    assert "after `error` too, since the run goes on" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("reason", "interrupts", "sent"), [("interrupted", True, "interrupted"), ("weird", False, "other")]
+)
+def test_a_result_without_a_reason_has_that_of_the_last_response(reason: str, interrupts: bool, sent: str) -> None:
+    """`interrupted` interrupts; the finish reason `error`, which any other word becomes, does not."""
+    ended = {"event_kind": "part_end", "index": 0, "part": _TEXT["part"]}
+    end = {"event_kind": "model_response_end", "finish_reason": reason}
+    played = events_page.play({"events": [_TEXT, ended, end, {"event_kind": "agent_run_result"}]})
+    assert played.events[-1][1][-1] == {"type": "finish", "finishReason": sent}
+    for thread in (played.server, played.client):
+        assert ("interruption" in thread["turns"][1]) is interrupts
+    assert "A result that names no reason has that of the last response" in PAGE
+    assert "no error of the run (R27): it does not interrupt the turn" in PAGE
+
+
+def test_the_id_of_a_file_of_a_thought_is_on_the_stream() -> None:
+    """And in both threads."""
+    content = {"kind": "binary", "media_type": "image/png", "data": "aGk=", "identifier": "c22b5f"}
+    part = {"part_kind": "custom:reasoning-file", "id": "f1", "content": content}
+    played = events_page.play({"events": [{"event_kind": "part_start", "index": 0, "part": part}]})
+    (chunk,) = [one for _, some in played.events for one in some if one["type"] == "reasoning-file"]
+    assert chunk["providerMetadata"] == {"pydantic_ai": {"id": "f1"}}
+    for thread in (played.server, played.client):
+        assert thread["turns"][1]["messages"][0]["parts"][0]["id"] == "f1"
+    assert "in which its id travels as that of a file does" in PAGE
+
+
+def test_a_reference_is_a_content_in_the_oldest_version() -> None:
+    """And stays beside it; the golden of the suite shows both."""
+    golden = json.loads((conformance_dir() / "golden" / "tools" / "content-ref@2.0.0.json").read_text("utf-8"))
+    parts = [p for turn in golden["turns"] for m in turn.get("messages", ()) for p in m.get("parts", ())]
+    (one,) = [part for part in parts if "content_ref" in part]
+    assert one["content"] == one["content_ref"]
+    assert "the content of such a return is the reference, and `content_ref` stays beside it" in PAGE
