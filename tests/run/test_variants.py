@@ -72,7 +72,8 @@ class OneChunk(Reference):
 
 def found(side: str, target: type[Reference], name: str) -> Finding:
     """Play the scenario with a target as one side, and return what was found of one variant."""
-    options = RunOptions(**{side: f"python:{__name__}:{target.__name__}"})
+    spec = f"python:{__name__}:{target.__name__}"
+    options = RunOptions(server=spec) if side == "server" else RunOptions(client=spec)
     (result,) = play_one(load_builtin(SCENARIO), options)
     (one,) = [f for f in result.findings if f.code == "chunking-matters" and f.message.startswith(f"{name}: ")]
     return one
