@@ -6,15 +6,13 @@ the first place at which it does is looked for, by splitting no more than the be
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tpharness.checks import Split
 from tpharness.checks.variants import same_thread
-from tpharness.errors import TargetError
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
-from tpharness.findings import shorten
 from tpharness.journal import UserTurn
 from tpharness.judging_time import judging
 from tpharness.printable import counted
@@ -31,7 +29,6 @@ from tpharness.targets.contract import (
 )
 from tpharness.wires.contract import Wire
 from tpharness.wires.registry import wire_named
-from tpharness.wires.sse.frames import split_frames
 
 if TYPE_CHECKING:
     from tpharness.run.play import Players
@@ -41,8 +38,6 @@ __all__ = ["PlayedVariant", "play_variants", "rechunk_deltas", "rechunk_event_de
 _READ_SIZES = (1, 7)
 _MOST_READS = 10_000
 """How many reads a stream is split into: a longer one comes in larger reads, so that it does not take seconds."""
-_AROUND = 16
-"""How many bytes are shown on each side of a split."""
 
 _Turns = Sequence[UserTurn | Stream]
 
@@ -93,12 +88,17 @@ async def _play_reads(
         reads = [rechunk_reads(turn, size) for turn in turns]
     output = await players.client.receive(script, reads)
     split = None
-    if not _same(output, received):
+    if not same_output(output, received):
+        from tpharness.run import splits  # noqa: PLC0415  # most targets never need it
+
         counts = [0 if isinstance(turn, UserTurn) else len(turn.packets) for turn in reads]
-        first = await _first_that_matters(
-            lambda most: players.client.receive(script, _split_beginning(turns, reads, most)), sum(counts), received
+        first = await splits.first_that_matters(
+            lambda most: players.client.receive(script, splits.split_beginning(turns, reads, most)),
+            sum(counts),
+            received,
+            same_output,
         )
-        split = None if first is None else _describe_read(reads, first)
+        split = None if first is None else splits.describe_read(reads, first)
     return PlayedVariant(name=f"reads of {counted(size, 'byte')}", side="client", output=output, split=split)
 
 
@@ -107,12 +107,17 @@ async def _play_deltas(script: Script, turns: _Turns, players: Players, received
         deltas = [rechunk_deltas(turn, wire_named(script.wire)) for turn in turns]
     output = await players.client.receive(script, deltas)
     split = None
-    if not _same(output, received):
+    if not same_output(output, received):
+        from tpharness.run import splits  # noqa: PLC0415  # most targets never need it
+
         count = sum(len(turn.packets) for turn in turns if isinstance(turn, Stream))
-        first = await _first_that_matters(
-            lambda most: players.client.receive(script, _take_beginning(turns, deltas, most)), count, received
+        first = await splits.first_that_matters(
+            lambda most: players.client.receive(script, splits.take_beginning(turns, deltas, most)),
+            count,
+            received,
+            same_output,
         )
-        split = None if first is None else _describe_packet(turns, first, wire_named(script.wire))
+        split = None if first is None else splits.describe_packet(turns, first, wire_named(script.wire))
     return PlayedVariant(name="deltas of one UTF-16 unit", side="client", output=output, split=split)
 
 
@@ -121,10 +126,14 @@ async def _play_event_deltas(script: Script, players: Players, served: TargetOut
         single = replace(script, turns=tuple(rechunk_event_deltas(turn) for turn in script.turns))
     output = await players.server.serve(single)
     split = None
-    if not _same(output, served):
+    if not same_output(output, served):
+        from tpharness.run import splits  # noqa: PLC0415
+
         count = sum(len(turn.events) for turn in script.turns if isinstance(turn, RunScript))
-        first = await _first_that_matters(lambda most: players.server.serve(_split_events(script, most)), count, served)
-        split = None if first is None else _describe_event(script, first)
+        first = await splits.first_that_matters(
+            lambda most: players.server.serve(splits.split_events(script, most)), count, served, same_output
+        )
+        split = None if first is None else splits.describe_event(script, first)
     return PlayedVariant(name="event deltas of one character", side="server", output=output, split=split)
 
 
@@ -151,133 +160,9 @@ def rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:
     return replace(turn, events=tuple(piece for event in turn.events for piece in split_event_deltas(event)))
 
 
-# ------------------------------------------------------------------------------------- the first split that matters
-
-
-def _same(one: TargetOutput, other: TargetOutput) -> bool:
+def same_output(one: TargetOutput, other: TargetOutput) -> bool:
     """Whether two playings gave the same threads, in the versions that both have."""
     try:
         return all(same_thread(one.threads[v], other.threads[v]) for v in one.threads.keys() & other.threads.keys())
     except CanonicalError:  # the checks say so
         return True
-
-
-async def _first_that_matters(
-    play: Callable[[int], Awaitable[TargetOutput]], count: int, right: TargetOutput
-) -> int | None:
-    """Return the number of the first piece whose split changes the thread; `play` splits so many from the beginning.
-
-    None if a target does not play that often.
-    """
-    alike, other = 0, count
-    try:
-        while other - alike > 1:
-            middle = (alike + other) // 2
-            if _same(await play(middle), right):
-                alike = middle
-            else:
-                other = middle
-    except TargetError:
-        return None
-    return other - 1 if count else None
-
-
-def _split_beginning(turns: _Turns, reads: _Turns, most: int) -> list[UserTurn | Stream]:
-    """Return the streams with their first pieces as reads of their own; what is left of a packet is one read."""
-    result: list[UserTurn | Stream] = []
-    for turn, split in zip(turns, reads, strict=True):
-        if isinstance(turn, UserTurn) or isinstance(split, UserTurn):
-            result.append(turn)
-            continue
-        pieces, packets = iter(split.packets), []
-        for packet in turn.packets:
-            done = 0
-            while done < len(packet.data):
-                piece = next(pieces)
-                if most > 0:
-                    packets.append(piece)
-                    done += len(piece.data)
-                    most -= 1
-                    continue
-                packets.append(packet.with_data(packet.data[done:]))
-                for _ in range(-(-len(packet.data[done:]) // len(piece.data)) - 1):
-                    next(pieces)
-                break
-        result.append(replace(turn, packets=tuple(packets)))
-    return result
-
-
-def _take_beginning(turns: _Turns, others: _Turns, most: int) -> list[UserTurn | Stream]:
-    """Return the streams with their first packets taken from the others, which have as many."""
-    result: list[UserTurn | Stream] = []
-    for turn, other in zip(turns, others, strict=True):
-        if isinstance(turn, UserTurn) or isinstance(other, UserTurn):
-            result.append(turn)
-            continue
-        count = max(0, min(most, len(turn.packets)))
-        most -= count
-        result.append(replace(turn, packets=(*other.packets[:count], *turn.packets[count:])))
-    return result
-
-
-def _split_events(script: Script, most: int) -> Script:
-    """Return the script with the deltas of its first events split."""
-    turns: list[UserTurn | RunScript] = []
-    for turn in script.turns:
-        if isinstance(turn, UserTurn):
-            turns.append(turn)
-            continue
-        count = max(0, min(most, len(turn.events)))
-        most -= count
-        split = [piece for event in turn.events[:count] for piece in split_event_deltas(event)]
-        turns.append(replace(turn, events=(*split, *turn.events[count:])))
-    return replace(script, turns=tuple(turns))
-
-
-def _describe_read(reads: _Turns, number: int) -> Split | None:
-    """Return where the read of that number ends, of all reads of all streams."""
-    for run, packets in _streams(reads):
-        if number < len(packets):
-            at = sum(len(packet.data) for packet in packets[: number + 1])
-            data = b"".join(packet.data for packet in packets)
-            return Split(byte=at, said=f"the first split that matters is at byte {at} of {run}: {_around(data, at)}")
-        number -= len(packets)
-    return None
-
-
-def _describe_packet(turns: _Turns, number: int, wire: Wire) -> Split | None:
-    """Return where the chunk begins that is split in the packet of that number, of all packets of all streams."""
-    for run, packets in _streams(turns):
-        if number < len(packets):
-            at, chunk = sum(len(packet.data) for packet in packets[:number]), packets[number].data
-            for frame in split_frames(chunk):
-                if split_deltas(frame, wire) != frame:
-                    chunk = frame
-                    break
-                at += len(frame)
-            words = f"the first chunk that must not be split begins at byte {at} of {run}"
-            return Split(byte=at, said=f"{words}: {shorten(chunk.rstrip())}")
-        number -= len(packets)
-    return None
-
-
-def _describe_event(script: Script, number: int) -> Split | None:
-    """Return which event of which run the event of that number is, of all runs."""
-    runs = [turn for turn in script.turns if isinstance(turn, RunScript)]
-    for index, run in enumerate(runs):
-        if number < len(run.events):
-            named = f"run {index + 1}" if len(runs) > 1 else "the run"
-            words = f"the first event that must not be split is event {number} of {named}"
-            return Split(event=number, said=f"{words}: {shorten(run.events[number])}")
-        number -= len(run.events)
-    return None
-
-
-def _streams(turns: _Turns) -> list[tuple[str, Sequence[Packet]]]:
-    streams = [turn.packets for turn in turns if isinstance(turn, Stream)]
-    return [(f"stream {n}" if len(streams) > 1 else "the stream", one) for n, one in enumerate(streams, start=1)]
-
-
-def _around(data: bytes, at: int) -> str:
-    """Return what stands on both sides of a split, with a bar between."""
-    return f"{shorten(data[max(0, at - _AROUND) : at])} | {shorten(data[at : at + _AROUND])}"
