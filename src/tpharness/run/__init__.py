@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tpharness.run.fault_cases import find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
     from tpharness.run.options import RunOptions
     from tpharness.run.sent_runs import read_sent_runs
+    from tpharness.run.splits import find_event_split, find_packet_split, find_read_split
     from tpharness.run.workers import Workers, started
     from tpharness.verdict.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
     from tpharness.verdict.result import CheckState, Outcome, Result
@@ -32,7 +33,10 @@ __all__ = [
     "Workers",
     "cases_of",
     "check_address",
+    "find_event_split",
     "find_obstacle",
+    "find_packet_split",
+    "find_read_split",
     "for_each_fault",
     "make_answer",
     "plan_faults",
@@ -63,6 +67,7 @@ __getattr__, __dir__ = lazy_names(
         "tpharness.run.engine": ("run_suite",),
         "tpharness.run.options": ("RunOptions",),
         "tpharness.run.sent_runs": ("read_sent_runs",),
+        "tpharness.run.splits": ("find_event_split", "find_packet_split", "find_read_split"),
         "tpharness.run.workers": ("Workers", "started"),
         "tpharness.verdict.events": (
             "ResultReady",

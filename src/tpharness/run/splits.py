@@ -18,28 +18,41 @@ from tpharness.targets.contract import Packet, RunScript, Script, Stream, Target
 from tpharness.wires.contract import Wire
 from tpharness.wires.sse.frames import split_frames
 
-__all__ = [
-    "describe_event",
-    "describe_packet",
-    "describe_read",
-    "first_that_matters",
-    "split_beginning",
-    "split_events",
-    "take_beginning",
-]
+__all__ = ["find_event_split", "find_packet_split", "find_read_split"]
 
 _AROUND = 16
 """How many bytes are shown on each side of a split."""
 
 _Turns = Sequence[UserTurn | Stream]
+_PlayStreams = Callable[[_Turns], Awaitable[TargetOutput]]
+_Same = Callable[[TargetOutput], bool]
+"""Whether a playing gave the thread that the streams or events gave as they are."""
 
 
-async def first_that_matters(
-    play: Callable[[int], Awaitable[TargetOutput]],
-    count: int,
-    right: TargetOutput,
-    same: Callable[[TargetOutput, TargetOutput], bool],
-) -> int | None:
+async def find_read_split(play: _PlayStreams, turns: _Turns, reads: _Turns, same: _Same) -> Split | None:
+    """Return the first read that changes the thread; `reads` are the streams in small reads, `turns` as they came."""
+    count = sum(len(packets) for _, packets in _streams(reads))
+    first = await _first_that_matters(lambda most: play(_split_beginning(turns, reads, most)), count, same)
+    return None if first is None else _describe_read(reads, first)
+
+
+async def find_packet_split(play: _PlayStreams, turns: _Turns, deltas: _Turns, same: _Same, wire: Wire) -> Split | None:
+    """Return the first packet whose deltas change the thread; `deltas` are the streams with each text in pieces."""
+    count = sum(len(packets) for _, packets in _streams(turns))
+    first = await _first_that_matters(lambda most: play(_take_beginning(turns, deltas, most)), count, same)
+    return None if first is None else _describe_packet(turns, first, wire)
+
+
+async def find_event_split(
+    play: Callable[[Script], Awaitable[TargetOutput]], script: Script, same: _Same
+) -> Split | None:
+    """Return the first event of a script whose deltas change the thread."""
+    count = sum(len(turn.events) for turn in script.turns if isinstance(turn, RunScript))
+    first = await _first_that_matters(lambda most: play(_split_events(script, most)), count, same)
+    return None if first is None else _describe_event(script, first)
+
+
+async def _first_that_matters(play: Callable[[int], Awaitable[TargetOutput]], count: int, same: _Same) -> int | None:
     """Return the number of the first piece whose split changes the thread; `play` splits so many from the beginning.
 
     None if a target does not play that often.
@@ -48,7 +61,7 @@ async def first_that_matters(
     try:
         while other - alike > 1:
             middle = (alike + other) // 2
-            if same(await play(middle), right):
+            if same(await play(middle)):
                 alike = middle
             else:
                 other = middle
@@ -57,7 +70,7 @@ async def first_that_matters(
     return other - 1 if count else None
 
 
-def split_beginning(turns: _Turns, reads: _Turns, most: int) -> list[UserTurn | Stream]:
+def _split_beginning(turns: _Turns, reads: _Turns, most: int) -> list[UserTurn | Stream]:
     """Return the streams with their first pieces as reads of their own; what is left of a packet is one read."""
     result: list[UserTurn | Stream] = []
     for turn, split in zip(turns, reads, strict=True):
@@ -82,7 +95,7 @@ def split_beginning(turns: _Turns, reads: _Turns, most: int) -> list[UserTurn | 
     return result
 
 
-def take_beginning(turns: _Turns, others: _Turns, most: int) -> list[UserTurn | Stream]:
+def _take_beginning(turns: _Turns, others: _Turns, most: int) -> list[UserTurn | Stream]:
     """Return the streams with their first packets taken from the others, which have as many."""
     result: list[UserTurn | Stream] = []
     for turn, other in zip(turns, others, strict=True):
@@ -95,7 +108,7 @@ def take_beginning(turns: _Turns, others: _Turns, most: int) -> list[UserTurn | 
     return result
 
 
-def split_events(script: Script, most: int) -> Script:
+def _split_events(script: Script, most: int) -> Script:
     """Return the script with the deltas of its first events split."""
     turns: list[UserTurn | RunScript] = []
     for turn in script.turns:
@@ -109,7 +122,7 @@ def split_events(script: Script, most: int) -> Script:
     return replace(script, turns=tuple(turns))
 
 
-def describe_read(reads: _Turns, number: int) -> Split | None:
+def _describe_read(reads: _Turns, number: int) -> Split | None:
     """Return where the read of that number ends, of all reads of all streams."""
     for run, packets in _streams(reads):
         if number < len(packets):
@@ -120,7 +133,7 @@ def describe_read(reads: _Turns, number: int) -> Split | None:
     return None
 
 
-def describe_packet(turns: _Turns, number: int, wire: Wire) -> Split | None:
+def _describe_packet(turns: _Turns, number: int, wire: Wire) -> Split | None:
     """Return where the chunk begins that is split in the packet of that number, of all packets of all streams."""
     for run, packets in _streams(turns):
         if number < len(packets):
@@ -136,7 +149,7 @@ def describe_packet(turns: _Turns, number: int, wire: Wire) -> Split | None:
     return None
 
 
-def describe_event(script: Script, number: int) -> Split | None:
+def _describe_event(script: Script, number: int) -> Split | None:
     """Return which event of which run the event of that number is, of all runs."""
     runs = [turn for turn in script.turns if isinstance(turn, RunScript)]
     for index, run in enumerate(runs):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tpharness import run as runner
 from tpharness.checks import Split
 from tpharness.checks.variants import same_thread
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
@@ -89,16 +91,8 @@ async def _play_reads(
     output = await players.client.receive(script, reads)
     split = None
     if not same_output(output, received):
-        from tpharness.run import splits  # noqa: PLC0415  # most targets never need it
-
-        counts = [0 if isinstance(turn, UserTurn) else len(turn.packets) for turn in reads]
-        first = await splits.first_that_matters(
-            lambda most: players.client.receive(script, splits.split_beginning(turns, reads, most)),
-            sum(counts),
-            received,
-            same_output,
-        )
-        split = None if first is None else splits.describe_read(reads, first)
+        again = partial(players.client.receive, script)
+        split = await runner.find_read_split(again, turns, reads, partial(same_output, received))
     return PlayedVariant(name=f"reads of {counted(size, 'byte')}", side="client", output=output, split=split)
 
 
@@ -108,16 +102,8 @@ async def _play_deltas(script: Script, turns: _Turns, players: Players, received
     output = await players.client.receive(script, deltas)
     split = None
     if not same_output(output, received):
-        from tpharness.run import splits  # noqa: PLC0415  # most targets never need it
-
-        count = sum(len(turn.packets) for turn in turns if isinstance(turn, Stream))
-        first = await splits.first_that_matters(
-            lambda most: players.client.receive(script, splits.take_beginning(turns, deltas, most)),
-            count,
-            received,
-            same_output,
-        )
-        split = None if first is None else splits.describe_packet(turns, first, wire_named(script.wire))
+        again, wire = partial(players.client.receive, script), wire_named(script.wire)
+        split = await runner.find_packet_split(again, turns, deltas, partial(same_output, received), wire)
     return PlayedVariant(name="deltas of one UTF-16 unit", side="client", output=output, split=split)
 
 
@@ -127,13 +113,7 @@ async def _play_event_deltas(script: Script, players: Players, served: TargetOut
     output = await players.server.serve(single)
     split = None
     if not same_output(output, served):
-        from tpharness.run import splits  # noqa: PLC0415
-
-        count = sum(len(turn.events) for turn in script.turns if isinstance(turn, RunScript))
-        first = await splits.first_that_matters(
-            lambda most: players.server.serve(splits.split_events(script, most)), count, served, same_output
-        )
-        split = None if first is None else splits.describe_event(script, first)
+        split = await runner.find_event_split(players.server.serve, script, partial(same_output, served))
     return PlayedVariant(name="event deltas of one character", side="server", output=output, split=split)
 
 
