@@ -1,9 +1,10 @@
 """The store of the reference server, its database file corrupted, or with less memory than SQLite needs.
 
-10,000 files: bytes changed, pages zeroed, swapped, repeated, torn or cut off, in the database and in a write-ahead log
-that was left by a SIGKILL. 1,000 limits of memory (`PRAGMA hard_heap_limit`), each for a store that is opened, appended
-to and read. What is asked of each log gives an error or the truth: exactly what was appended, which for what failed
-may be there or not. A log that is wrong, shorter or gone without a word is a violation.
+10,000 files: bytes changed, pages zeroed, swapped, repeated, torn or cut off, in the database, in a write-ahead log
+that was left by a SIGKILL, and in the number of the last transaction beside both. 1,000 limits of memory (`PRAGMA
+hard_heap_limit`), each for a store that is opened, appended to and read. What is asked of each log gives an error or
+the truth: exactly what was appended, which for what failed may be there or not. A log that is wrong, shorter or gone
+without a word is a violation.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 from benchmarks.table import at_most, report, shown
 
 from tpharness.errors import InputError
+from tpharness.reference_app.acknowledged import TransactionsLostError
 from tpharness.reference_app.store import DamagedLogError, SqliteStore
 from tpharness.reference_app.store_file import connect_file
 
@@ -39,10 +41,11 @@ def entries_of(thread: int) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A sound store: its database file, and its write-ahead log as a SIGKILL leaves it."""
+    """A sound store as a SIGKILL leaves it: its database, its write-ahead log, and what it has acknowledged."""
 
     database: bytes
     log: bytes
+    acknowledged: bytes
 
 
 async def make_store(folder: Path) -> Given:
@@ -54,7 +57,8 @@ async def make_store(folder: Path) -> Given:
             await store.close()
             store = SqliteStore(path)
         await store.append(f"t{thread}", entries_of(thread))
-    given = Given(database=path.read_bytes(), log=path.with_name("given.db-wal").read_bytes())
+    log, acknowledged = (path.with_name(f"given.db{ending}").read_bytes() for ending in ("-wal", ".acknowledged"))
+    given = Given(database=path.read_bytes(), log=log, acknowledged=acknowledged)
     await store.close()
     return given
 
@@ -86,26 +90,25 @@ def corrupt(data: bytes, chance: random.Random) -> bytes:
 async def try_file(given: Given, folder: Path, chance: random.Random) -> str:
     """Open a corrupted copy and read every log; return what came of it in words."""
     path = folder / "corrupt.db"
-    in_log = chance.random() < 0.3
-    path.write_bytes(given.database if in_log else corrupt(given.database, chance))
-    path.with_name("corrupt.db-wal").write_bytes(corrupt(given.log, chance) if in_log else given.log)
+    where = chance.choices(("database", "log", "acknowledged"), (6, 3, 1))[0]
+    for name, ending in (("database", ""), ("log", "-wal"), ("acknowledged", ".acknowledged")):
+        data = getattr(given, name)
+        path.with_name(f"corrupt.db{ending}").write_bytes(corrupt(data, chance) if name == where else data)
     try:
         store = SqliteStore(path)
-    except InputError:
-        return "not opened"
+    except InputError as error:
+        lost = isinstance(error.__cause__, TransactionsLostError)
+        return "not opened: it lacks what was acknowledged" if lost else "not opened"
     told = set()
     try:
         for thread in range(THREADS):
-            told.add(await _try_log(store, f"t{thread}", [entries_of(thread)], may_be_lost=in_log))
+            told.add(await _try_log(store, f"t{thread}", [entries_of(thread)]))
     finally:
         await store.close()
     return worst_of(told)
 
 
-async def _try_log(
-    store: SqliteStore, thread: str, truths: list[list[dict[str, Any]] | None], *, may_be_lost: bool = False
-) -> str:
-    """Read a log. A write-ahead log ends for SQLite where it is torn: what only a torn one had is lost to everybody."""
+async def _try_log(store: SqliteStore, thread: str, truths: list[list[dict[str, Any]] | None]) -> str:
     try:
         log = await store.load(thread)
     except DamagedLogError:
@@ -114,8 +117,6 @@ async def _try_log(
         return "cannot be read"
     if log in truths:
         return "the truth"
-    if log is None and may_be_lost:
-        return "a torn log ends there"
     return f"WRONG: {thread} is {'gone' if log is None else f'{str(log)[:60]} …'}"
 
 

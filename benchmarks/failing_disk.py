@@ -1,12 +1,14 @@
-"""Each write and each sync of the reference server's store fails once, in every way; its threads stay prefixes.
+"""Each operation of the reference server's store on its disk fails once, in every way; its threads stay prefixes.
 
-SQLite runs on a file system in memory (a VFS of the apsw package). A workload of runs on several threads is played
-again and again; each time another operation fails: it does nothing and says so, does half of its work and says so, or
-does nothing and says that all is well. Afterwards the server goes on, or its machine loses power, so that of what was
-not synced all, nothing or a half is left. Then the store is opened again, and
+The database, the file with the number of transactions and the folder of large contents are on a disk in memory
+(`played_disk`). A workload of runs on several threads is played again and again; each time another operation fails: it
+does nothing and says so, does half of its work and says so, or does nothing and says that all is well. Afterwards the
+server goes on, or its machine loses power, so that of what was not synced all, nothing or a half is left. Then the
+store is opened again, and
 
 - each log is what was appended up to some point, with nothing missing in the middle, and folds into a thread;
 - what was acknowledged is there, unless the disk said that all was well when it was not;
+- so is each content that a log refers to, and none that only a deleted thread referred to;
 - a log that cannot be trusted is refused (only where the disk lied), never given out.
 
 Exit code 1 when anything does not hold.
@@ -16,22 +18,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import logging
 import sqlite3
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import apsw
+from benchmarks.played_disk import Connection, Disk, FileSystem, PlayedFiles
 from benchmarks.table import Row, report
 
 from tpharness.protocol.versions import Version
 from tpharness.reference_app import Settings
-from tpharness.reference_app.content import ContentStore
+from tpharness.reference_app.content import DamagedContentError, contents_of
 from tpharness.reference_app.fold import Entry, ThreadFold
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.requests import parse_run_request
@@ -41,198 +44,22 @@ from tpharness.reference_app.threads import Threads
 PATH = Path("threads.db")
 FAILURES = ("fails", "tears", "lies")
 AFTERWARDS = ("goes on", "nothing unsynced is left", "half of it is left", "all of it is left")
-CHECKPOINT = 1000  # pages of the write-ahead log: SQLite's own limit
 AT = "2025-01-20T10:00:0{}Z"
 AGENTS = {"a": {"agent_id": "a", "agent_name": "A", "created_at": AT.format(0)}}
 TEXT = "a text that is longer than a page of the database, so that it takes several writes; " * 80
 
 
-STEPS = (("t1", "one", False), ("t2", TEXT, True), ("t1", TEXT, False), ("t3", "three", False), ("t2", "two", False))
-"""Thread, text, and whether the run is cancelled while it waits for its end."""
-
-
-@dataclass(slots=True)
-class File:
-    """What programs read of a file, what a loss of power leaves for certain, and the writes in between."""
-
-    seen: bytearray = field(default_factory=bytearray)
-    synced: bytearray = field(default_factory=bytearray)
-    unsynced: list[tuple[int, bytes | None]] = field(default_factory=list)
-
-    def do(self, offset: int, data: bytes | None) -> None:
-        """Write, or truncate to `offset` where there is no data."""
-        _do(self.seen, offset, data)
-        self.unsynced.append((offset, data))
-
-    def sync(self, share: float = 1.0) -> None:
-        """Make a share of what was written safe, the earlier part."""
-        count = int(len(self.unsynced) * share)
-        for offset, data in self.unsynced[:count]:
-            _do(self.synced, offset, data)
-        del self.unsynced[:count]
-
-    def lose_power(self, share: float) -> None:
-        """Keep a share of what was not synced, and nothing else."""
-        self.sync(share)
-        self.unsynced.clear()
-        self.seen = bytearray(self.synced)
-
-
-def _do(content: bytearray, offset: int, data: bytes | None) -> None:
-    if data is None:
-        del content[offset:]
-        return
-    content.extend(bytes(max(0, offset - len(content))))
-    content[offset : offset + len(data)] = data
-
-
-@dataclass(slots=True)
-class Disk:
-    """Files by name. Operation number `strikes` (from 1) goes wrong, as `failure` says."""
-
-    strikes: int = 0
-    failure: str = ""
-    files: dict[str, File] = field(default_factory=dict)
-    count: int = 0
-    struck: bool = False
-
-    def operate(self, file: File, offset: int, data: bytes | None) -> None:
-        """Do a write, a truncation (no data) or a sync (offset -1), unless it is the one that goes wrong."""
-        self.count += 1
-        if self.count != self.strikes:
-            file.sync() if offset < 0 else file.do(offset, data)
-            return
-        self.struck = True
-        if self.failure == "tears" and offset < 0:
-            file.sync(0.5)
-        elif self.failure == "tears" and data:
-            file.do(offset, data[: len(data) // 2])
-        if self.failure != "lies":
-            raise apsw.IOError("the disk fails") if offset < 0 else apsw.FullError("the disk is full")
-
-
-class Handle:
-    """An open file, as apsw wants it."""
-
-    def __init__(self, disk: Disk, file: File) -> None:
-        self._disk = disk
-        self._file = file
-
-    def xRead(self, amount: int, offset: int) -> bytes:
-        return bytes(self._file.seen[offset : offset + amount])
-
-    def xWrite(self, data: bytes, offset: int) -> None:
-        self._disk.operate(self._file, offset, bytes(data))
-
-    def xTruncate(self, size: int) -> None:
-        self._disk.operate(self._file, size, None)
-
-    def xSync(self, flags: int) -> None:
-        del flags
-        self._disk.operate(self._file, -1, None)
-
-    def xFileSize(self) -> int:
-        return len(self._file.seen)
-
-    def xLock(self, level: int) -> None:
-        pass
-
-    def xUnlock(self, level: int) -> None:
-        pass
-
-    def xCheckReservedLock(self) -> bool:
-        return False
-
-    def xFileControl(self, op: int, pointer: int) -> bool:
-        del op, pointer
-        return False
-
-    def xSectorSize(self) -> int:
-        return 4096
-
-    def xDeviceCharacteristics(self) -> int:
-        return 0
-
-    def xClose(self) -> None:
-        pass
-
-
-class FileSystem(apsw.VFS):
-    """A file system of SQLite whose files lie on a disk in memory."""
-
-    def __init__(self, disk: Disk) -> None:
-        self.disk = disk
-        self.name = f"disk-{id(self)}"
-        super().__init__(self.name, "")
-
-    def xOpen(self, name: Any, flags: list[int]) -> Any:
-        """Open a file, or make it."""
-        path = name if isinstance(name, str) else name.filename()
-        flags[1] = flags[0]
-        return Handle(self.disk, self.disk.files.setdefault(path, File()))
-
-    def xDelete(self, filename: str, syncdir: bool) -> None:
-        """Delete a file: what was there of it does not come back."""
-        del syncdir
-        self.disk.files.pop(filename, None)
-
-    def xAccess(self, pathname: str, flags: int) -> bool:
-        """Whether a file is there."""
-        del flags
-        return pathname in self.disk.files
-
-    def xFullPathname(self, filename: str) -> str:
-        """Names are full."""
-        return filename
-
-
-class Connection:
-    """As much of `sqlite3.Connection` as the store uses, over apsw."""
-
-    def __init__(self, path: Path, system: FileSystem) -> None:
-        with _as_sqlite3():
-            self._inner = apsw.Connection(str(path), vfs=system.name)
-            self._inner.set_wal_hook(_checkpoint)
-
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> Connection:
-        """Do a statement; its rows are fetched at once."""
-        with _as_sqlite3():
-            self._rows = list(self._inner.execute(sql, values))
-        return self
-
-    def executemany(self, sql: str, rows: Sequence[Any]) -> None:
-        """Do a statement for each row."""
-        with _as_sqlite3():
-            self._inner.executemany(sql, rows)
-
-    def fetchone(self) -> Any:
-        """Return the first row."""
-        return self._rows[0]
-
-    def fetchall(self) -> list[Any]:
-        """Return all rows."""
-        return self._rows
-
-    def close(self) -> None:
-        """Close the file."""
-        with _as_sqlite3():
-            self._inner.close(True)
-
-
-def _checkpoint(connection: apsw.Connection, name: str, pages: int) -> int:
-    """Do what SQLite does after a commit, whose failure is nobody's: apsw would raise it as that of the commit."""
-    if pages >= CHECKPOINT:
-        with suppress(apsw.Error):
-            connection.wal_checkpoint(name)
-    return apsw.SQLITE_OK
-
-
-@contextmanager
-def _as_sqlite3() -> Iterator[None]:
-    try:
-        yield
-    except apsw.Error as error:
-        raise sqlite3.OperationalError(str(error)) from error
+LARGE, SHARED = "a content of a deleted thread; " * 3_500, "a content of two threads, one deleted; " * 3_000
+STEPS = (
+    ("t1", "one", False),
+    ("t2", TEXT, True),
+    ("t1", SHARED, False),
+    ("t3", SHARED, False),
+    ("t3", LARGE, False),
+    ("t2", "two", False),
+)
+"""Thread, what its tool returns, and whether the run is cancelled while it waits for its end. t3 is deleted then."""
+DELETED = hashlib.sha256(LARGE.encode()).hexdigest()
 
 
 @dataclass(slots=True)
@@ -248,7 +75,8 @@ class WatchedStore(SqliteStore):
 
     def __init__(self, system: FileSystem, logs: Logs) -> None:
         self.logs = logs
-        super().__init__(PATH, lambda path: Connection(path, system))  # type: ignore[arg-type,return-value]
+        connect: Any = lambda path: Connection(path, system)  # noqa: E731  # it has what the store uses of one
+        super().__init__(PATH, connect, files=PlayedFiles(system.disk))
 
     def append(self, thread_id: str, entries: Sequence[Entry]) -> asyncio.Future[None]:
         """Append, and note what may be there afterwards: all that was appended before, and this if it succeeds."""
@@ -282,13 +110,18 @@ class WatchedStore(SqliteStore):
 
 
 def _events(text: str) -> list[dict[str, Any]]:
-    call = {"part_kind": "tool-call", "tool_name": "get", "tool_call_id": "c1", "args": {"q": text}}
+    call = {"part_kind": "tool-call", "tool_name": "get", "tool_call_id": "c1", "args": {"q": text[:9_000]}}
     back = {"part_kind": "tool-return", "tool_name": "get", "tool_call_id": "c1", "content": text}
     return [
         {"event_kind": "part_start", "index": 0, "part": call, "at": AT.format(2)},
         {"event_kind": "model_response_end", "at": AT.format(2)},
         {"event_kind": "function_tool_result", "part": back, "at": AT.format(3)},
-        {"event_kind": "part_start", "index": 0, "part": {"part_kind": "text", "content": text}, "at": AT.format(4)},
+        {
+            "event_kind": "part_start",
+            "index": 0,
+            "part": {"part_kind": "text", "content": text[:9_000]},
+            "at": AT.format(4),
+        },
         {"event_kind": "model_response_end", "at": AT.format(4)},
         {"event_kind": "agent_run_result", "at": AT.format(5)},
     ]
@@ -301,14 +134,7 @@ def _turn(text: str) -> dict[str, Any]:
 
 async def _use(threads: Threads, settings: Settings) -> None:
     """Play runs on three threads, one of them interrupted; whatever is refused, go on with the next request."""
-    steps = [
-        ("t1", "one", False),
-        ("t2", TEXT, True),
-        ("t1", TEXT, False),
-        ("t3", "three", False),
-        ("t2", "two", False),
-    ]
-    for thread_id, text, hold in steps:
+    for thread_id, text, hold in STEPS:
         run = {"turn_type": "agent", "agent_id": "a", "started_at": AT.format(1), "events": _events(text)}
         value = {"created_at": AT.format(0), "agents": AGENTS, "user": [_turn(text)], "run": run}
         if hold:
@@ -334,23 +160,19 @@ async def explore_one(strikes: int, failure: str, afterwards: str) -> tuple[Disk
     system = FileSystem(disk)
     settings = Settings(store=PATH)
     logs = Logs()
-    contents = ContentStore(None, settings.content_url)
     try:
         held = WatchedStore(system, logs)
-        await _use(Threads(settings, held, contents), settings)
+        await _use(Threads(settings, held), settings)
         await asyncio.sleep(0)
         share = {"nothing unsynced is left": 0.0, "half of it is left": 0.5, "all of it is left": 1.0}.get(afterwards)
         if share is None:
             await held.close()
         else:
-            left = {
-                name: File(bytearray(f.seen), bytearray(f.synced), list(f.unsynced)) for name, f in disk.files.items()
-            }
+            left = disk.copy()
             with suppress(Exception):
                 await held.close()
-            disk.files = left
-            for file in disk.files.values():
-                file.lose_power(share)
+            disk.files, disk.folders, disk.names = left.files, left.folders, left.names
+            disk.lose_power(share)
         return disk, await _judge(system, logs, lied=disk.struck and failure == "lies")
     except Exception as error:  # noqa: BLE001  # opening the store may fail: then nothing was ever acknowledged
         return disk, [f"{type(error).__name__}: {error}"] if logs.ever else []
@@ -378,8 +200,19 @@ async def _judge(system: FileSystem, logs: Logs, *, lied: bool) -> list[str]:
         fold = ThreadFold(thread_id, "tpharness:content")
         for entry in found:
             fold.apply(entry)
+        needed = {digest for entry in found for digest in contents_of(entry)}
+        wrong += [f"{thread_id}: {digest} is not there" for digest in needed if not lied and not _has(again, digest)]
+    gone = logs.now["t3"] == [[]] and not lied
+    wrong += [f"{name} is of a deleted thread" for name in system.disk.files if gone and DELETED in name]
     await again.close()
     return wrong
+
+
+def _has(store: SqliteStore, digest: str) -> bool:
+    try:
+        return store.contents.get(digest) is not None
+    except DamagedContentError:
+        return False
 
 
 def main() -> int:

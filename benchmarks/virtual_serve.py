@@ -1,6 +1,6 @@
 """`tpharness serve` without sockets, threads and a real disk: the application itself, in virtual time.
 
-`Server` starts, stops and kills the application, whose store is on a `failing_disk.Disk`; `Call` is a request on a
+`Server` starts, stops and kills the application, whose store is on a `played_disk.Disk`; `Call` is a request on a
 connection of its own. A write takes virtual milliseconds, so everything can happen between what was asked and what the
 disk has, and between this and its being told.
 """
@@ -10,19 +10,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import sqlite3
 from collections import deque
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
 import orjson
-from benchmarks.failing_disk import Connection, Disk, File, FileSystem
+from benchmarks.played_disk import Connection, Disk, FileSystem, PlayedFiles
 from benchmarks.virtual_time import virtual_loop
 
 from tpharness.errors import InputError
 from tpharness.reference_app import ReferenceApp, Settings
-from tpharness.reference_app.store import MemoryStore, SqliteStore, Store
+from tpharness.reference_app.memory_store import MemoryStore
+from tpharness.reference_app.store import SqliteStore, Store
 
 __all__ = ["CLIENT", "BrokenOffError", "Call", "Server", "be_client"]
 
@@ -51,7 +51,8 @@ class _Store(SqliteStore):
         self._chance = chance
         self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
         self._busy = False
-        super().__init__(path, lambda path: Connection(path, system))  # type: ignore[arg-type,return-value]
+        connect: Any = lambda path: Connection(path, system)  # noqa: E731  # it has what the store uses of one
+        super().__init__(path, connect, files=PlayedFiles(system.disk))
 
     def _start(self) -> None:
         """Start no thread."""
@@ -86,8 +87,7 @@ class _Store(SqliteStore):
         """Write what waits, unless it is dead."""
         while self._busy and not self.dead:  # noqa: ASYNC110  # virtual time passes at once
             await asyncio.sleep(_SLOWEST)
-        with contextlib.suppress(sqlite3.Error):
-            self._connection.close()
+        self._close_files()
 
 
 class Server:
@@ -142,10 +142,7 @@ class Server:
         self.up.clear()
         self.epoch += 1
         self._store.dead = True
-        files = {
-            name: File(bytearray(file.seen), bytearray(file.synced), list(file.unsynced))
-            for name, file in self.disk.files.items()
-        }
+        left_over = self.disk.copy()
         calls = tuple(self.calls)
         for call in calls:
             call.break_off()
@@ -153,10 +150,9 @@ class Server:
         await _cancel(self.tasks())
         await self._life.aclose()
         self._system.unregister()
-        self.disk.files = files
+        self.disk.files, self.disk.folders, self.disk.names = left_over.files, left_over.folders, left_over.names
         if left is not None:
-            for file in files.values():
-                file.lose_power(left)
+            self.disk.lose_power(left)
 
     def suspend(self, seconds: float) -> None:
         """Let the machine stand still: no timer of these seconds comes in time."""

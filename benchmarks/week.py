@@ -33,7 +33,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.failing_disk import Disk
+from benchmarks.played_disk import Disk
 from benchmarks.soak import Held
 from benchmarks.table import Row, report, shown
 from benchmarks.virtual_conversation import Conversation, ask

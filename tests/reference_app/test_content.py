@@ -6,7 +6,9 @@ import asyncio
 import hashlib
 import json
 import os
+import sqlite3
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ import pytest
 from tests.reference_app.peer import AGENTS, AT, HELLO, TOOL_CALL, Peer, Serve, run_body
 
 from tpharness.protocol.compare import same_exact
-from tpharness.reference_app import Settings
+from tpharness.reference_app import Settings, store
 from tpharness.reference_app.content import ContentStore, DamagedContentError
+from tpharness.reference_app.files import Files
 
 LARGE = "ü" * 60_000
 TEXT = LARGE.encode("utf-8")
@@ -129,7 +132,7 @@ async def test_damaged_content_is_not_served(serve: Serve, tmp_path: Path) -> No
 
 def test_a_content_is_written_once_and_whole(tmp_path: Path) -> None:
     """Nothing is left beside it, and another process's draft is no content."""
-    store = ContentStore(tmp_path / "c", "x")
+    store = ContentStore(tmp_path / "c")
     digest = store.put(b"data")
     assert store.put(b"data") == digest == hashlib.sha256(b"data").hexdigest()
     assert [p.name for p in (tmp_path / "c").iterdir()] == [digest]
@@ -142,7 +145,7 @@ def test_a_content_is_written_once_and_whole(tmp_path: Path) -> None:
 
 def test_damaged_content_that_is_put_again_is_written_again(tmp_path: Path) -> None:
     """Else the result would be acknowledged, and stay lost."""
-    store = ContentStore(tmp_path / "c", "x")
+    store = ContentStore(tmp_path / "c")
     digest = store.put(b"data")
     (tmp_path / "c" / digest).write_bytes(b"dat")
     assert store.put(b"data") == digest
@@ -155,7 +158,7 @@ def test_a_content_and_the_names_of_it_are_synced(tmp_path: Path, monkeypatch: p
     """A file that is synced is lost all the same if the folder is not, and the folder if its parent is not."""
     synced = []
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
-    digest = ContentStore(tmp_path / "c", "x", sync=sync).put(b"data")
+    digest = ContentStore(tmp_path / "c", sync=sync).put(b"data")
     places = (tmp_path / "c" / digest, tmp_path / "c", tmp_path)
     assert synced == ([place.stat().st_ino for place in places] if sync else [])
 
@@ -170,3 +173,89 @@ async def test_a_store_that_is_opened_by_a_link_has_its_contents(serve: Serve, t
     place, settings = f"/content/{hashlib.sha256(TEXT).hexdigest()}", Settings(store=tmp_path / "other" / "link.db")
     async with asyncio.timeout(15), serve(settings) as peer, peer.get(place) as answer:
         assert await answer.read() == TEXT
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("stored", [True, False], ids=["on the disk", "in memory"])
+async def test_a_deleted_content_is_gone_when_no_thread_has_it(serve: Serve, tmp_path: Path, *, stored: bool) -> None:
+    """It went on being served, and memory grew; what another thread returned or was seeded with stays."""
+    digest = hashlib.sha256(TEXT).hexdigest()
+    async with serve(Settings(store=tmp_path / "s.db" if stored else None)) as peer:
+        for _ in range(2):
+            for thread in ("t", "u"):
+                await peer.play(thread, run_body(returning(LARGE)))
+            await peer.play("v", run_body(HELLO, seed={**await peer.thread("t"), "thread_id": "v"}))
+            for thread, left in (("t", 200), ("u", 200), ("v", 404)):
+                assert (await peer.answer("DELETE", f"/threads/{thread}"))[0] == 204
+                assert await status_of(peer, digest) == left
+    if stored:
+        assert list((tmp_path / "s.db.content").iterdir()) == []
+    else:
+        assert peer.app._store.contents._held == {}
+
+
+async def status_of(peer: Peer, digest: str) -> int:
+    """Return how a content is answered."""
+    async with asyncio.timeout(15), peer.get(f"/content/{digest}") as answer:
+        return int(answer.status)
+
+
+@pytest.mark.asyncio
+async def test_a_content_that_could_not_be_removed_is_removed_later(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the next start, as after a SIGKILL between both; unless a thread has it again by then."""
+    digests = [hashlib.sha256(text.encode()).hexdigest() for text in (LARGE, LARGE[1:])]
+    settings = Settings(store=tmp_path / "s.db")
+
+    def busy(*_: Any) -> None:
+        raise OSError("the file is in use")
+
+    async with serve(settings) as peer:
+        await peer.play("t", run_body(returning(LARGE)))
+        await peer.play("u", run_body(returning(LARGE[1:])))
+        with monkeypatch.context() as patch:
+            patch.setattr(Files, "remove", busy)
+            for thread in ("t", "u"):
+                assert (await peer.answer("DELETE", f"/threads/{thread}"))[0] == 204
+            await peer.play("w", run_body(returning(LARGE[1:])))
+    async with serve(settings) as peer:
+        assert [await status_of(peer, digest) for digest in digests] == [404, 200]
+
+
+@pytest.mark.asyncio
+async def test_a_content_that_failed_to_be_stored_is_not_served(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bytes are there, and the database does not take that a thread refers to them."""
+
+    def full(_: Any, __: str, digests: Collection[str]) -> None:
+        if digests:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    async with serve(Settings(store=tmp_path / "s.db")) as peer:
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "refer", full)
+            stream = await peer.play("t", run_body(returning(LARGE)))
+        assert b'{"type":"abort","reason":"error"}' in stream
+        assert await status_of(peer, hashlib.sha256(TEXT).hexdigest()) == 404
+
+
+@pytest.mark.asyncio
+async def test_names_that_were_not_synced_are_synced_before_a_content_is_relied_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file was there after a put that failed, and the next put took that for enough."""
+    contents = ContentStore(tmp_path / "c")
+
+    def fails(*_: Any) -> None:
+        raise OSError("the disk fails")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Files, "sync_folder", fails)
+        for _ in range(2):
+            with pytest.raises(OSError, match="the disk fails"):
+                contents.put(b"data")
+    digest = contents.put(b"data")
+    monkeypatch.setattr(Files, "sync_folder", fails)
+    assert contents.put(b"data") == digest  # now it is known to be kept

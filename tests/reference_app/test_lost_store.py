@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import shutil
 import signal
 import sqlite3
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,10 @@ from tests.reference_app.test_serve import serving
 
 from tpharness.errors import InputError
 from tpharness.reference_app import Settings
+from tpharness.reference_app.acknowledged import Acknowledged, TransactionsLostError
+from tpharness.reference_app.files import Files
 from tpharness.reference_app.store import DamagedLogError, SqliteStore
+from tpharness.reference_app.store_file import _digest_of
 
 pytestmark = pytest.mark.asyncio
 
@@ -47,7 +53,7 @@ def change(path: Path, *statements: str) -> None:
         "CREATE INDEX x ON entries (entry)",
         "ALTER TABLE entries ADD COLUMN x",
         "DROP TABLE heads",
-        "PRAGMA user_version = 4",
+        "PRAGMA user_version = 5",
     ],
 )
 async def test_a_file_with_more_than_a_store_has_is_not_opened(tmp_path: Path, statement: str) -> None:
@@ -56,7 +62,7 @@ async def test_a_file_with_more_than_a_store_has_is_not_opened(tmp_path: Path, s
     await make(path)
     change(path, statement)
     before = path.read_bytes()
-    with pytest.raises(InputError, match="is not a store of format 3, or has more in it than one"):
+    with pytest.raises(InputError, match="is not a store of format 4, or has more in it than one"):
         SqliteStore(path)
     assert path.read_bytes() == before
 
@@ -109,6 +115,157 @@ async def test_a_store_that_lost_its_file_says_so_and_takes_nothing_more(
     connection.close()
     assert numbers[:3] == [1, 2, 3]
     await store.close()
+
+
+def left_by_a_kill(path: Path, folder: Path) -> Path:
+    """Copy a store that is open to a folder, as a SIGKILL would leave it there."""
+    folder.mkdir()
+    for ending in ("", "-wal", ".acknowledged"):
+        shutil.copyfile(f"{path}{ending}", folder / f"s.db{ending}")
+    return folder / "s.db"
+
+
+def cut_off(log: Path) -> None:
+    """Take the last page away."""
+    log.write_bytes(log.read_bytes()[:-100])
+
+
+def flip(log: Path) -> None:
+    """Change a byte of the last page, as rot does."""
+    data = bytearray(log.read_bytes())
+    data[-100] ^= 1
+    log.write_bytes(data)
+
+
+@pytest.mark.parametrize("harm", [cut_off, flip, Path.unlink, lambda log: log.write_bytes(b"")])
+async def test_a_store_whose_log_lost_its_end_is_not_opened(tmp_path: Path, harm: Callable[[Path], Any]) -> None:
+    """SQLite ends the log at a frame that is torn, and opens without what was acknowledged after it."""
+    store = SqliteStore(tmp_path / "s.db")
+    for n in range(5):
+        await store.append("t", [{"kind": "held", "n": n}])
+    path = left_by_a_kill(tmp_path / "s.db", tmp_path / "left")
+    await store.close()
+    harm(path.with_name("s.db-wal"))
+    left = path.with_name("s.db-wal").read_bytes() if path.with_name("s.db-wal").exists() else None
+    for _ in range(2):
+        with pytest.raises(InputError, match="and transaction 5 was acknowledged") as refused:
+            SqliteStore(path)
+        assert f"remove {path}.acknowledged" in str(refused.value.hint)
+    if left:
+        assert path.with_name("s.db-wal.lost").read_bytes() == left
+    path.with_name("s.db.acknowledged").unlink()  # somebody decides to go on without it
+    store = SqliteStore(path)
+    log = await store.load("t") or []
+    await store.append("t", [{"kind": "held", "n": 9}])
+    await store.close()
+    assert log == [{"kind": "held", "n": n} for n in range(len(log))]
+    assert len(log) < 5
+    SqliteStore(path)._connection.close()
+
+
+async def test_what_a_kill_leaves_is_opened(tmp_path: Path) -> None:
+    """Its log has all that was acknowledged, and the number beside it may be older."""
+    store = SqliteStore(tmp_path / "s.db")
+    old = (tmp_path / "s.db.acknowledged").read_bytes()
+    await store.append("t", ENTRIES)
+    path = left_by_a_kill(tmp_path / "s.db", tmp_path / "left")
+    await store.close()
+    for beside in (None, old):
+        if beside is not None:
+            path.with_name("s.db.acknowledged").write_bytes(beside)
+        store = SqliteStore(path)
+        assert await store.load("t") == ENTRIES
+        await store.close()
+
+
+async def test_an_older_copy_of_a_store_is_not_opened(tmp_path: Path) -> None:
+    """Nor one that was removed: `rm s.db` alone would lose what somebody was promised, without a word."""
+    path = tmp_path / "s.db"
+    await make(path)
+    old = path.read_bytes()
+    await make(path)
+    for harm in (lambda: path.write_bytes(old), path.unlink):
+        harm()
+        with pytest.raises(InputError, match="transaction 2 was acknowledged"):
+            SqliteStore(path)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "number", "opened"),
+    [
+        (7, 6, 7, True),
+        (7, 6, 6, False),
+        (None, 6, 7, True),  # 7 was being written, and is in the database
+        (None, 6, 6, False),
+        (7, None, 8, True),
+        (None, None, 9, False),
+    ],
+)
+async def test_the_number_that_is_required(
+    tmp_path: Path, first: int | None, second: int | None, number: int, *, opened: bool
+) -> None:
+    """One of two places can be torn, by a loss of power while it is written."""
+    beside = Acknowledged(tmp_path / "a", Files(), sync=False)
+    beside.begin(0)
+    for place, kept in ((0, first), (4096, second)):
+        Files().write_at(tmp_path / "a", place, b"torn" if kept is None else record(kept))
+    with nullcontext() if opened else pytest.raises(TransactionsLostError):
+        Acknowledged(tmp_path / "a", Files(), sync=False).require(number)
+
+
+def record(number: int) -> bytes:
+    """Return a place with a number, by hand."""
+    digits = f"{number:020d}"
+    return f"{digits} {hashlib.blake2b(digits.encode(), digest_size=16).hexdigest()}".ljust(63).encode() + b"\n"
+
+
+async def test_a_place_that_could_not_be_written_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The append fails, and its thread is loaded before the next; the other place keeps the number before."""
+    store = SqliteStore(tmp_path / "s.db")
+    await store.append("t", ENTRIES[:1])
+
+    def full(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Files, "write_at", full)
+        with pytest.raises(sqlite3.OperationalError, match=r"s\.db\.acknowledged: the disk is full"):
+            await store.append("t", ENTRIES[1:2])
+    with pytest.raises(sqlite3.OperationalError, match="an earlier append"):
+        await store.append("t", ENTRIES[1:2])
+    log = await store.load("t")
+    assert log == ENTRIES[:2]  # it is there, and nobody was promised that it is or is not
+    await store.append("t", ENTRIES[2:])
+    path = left_by_a_kill(tmp_path / "s.db", tmp_path / "left")
+    await store.close()
+    again = SqliteStore(path)
+    assert await again.load("t") == ENTRIES
+    await again.close()
+
+
+async def test_a_database_that_changes_while_it_is_open_is_noticed(tmp_path: Path) -> None:
+    """What is read is what was committed, or an error."""
+    store = SqliteStore(tmp_path / "s.db")
+    await store.append("t", ENTRIES)
+    store._connection.execute("UPDATE acknowledged SET number = 0, digest = ?", (_digest_of(0),))
+    with pytest.raises(sqlite3.OperationalError, match="ends with transaction 0, and 1 was committed"):
+        await store.load("t")
+    assert "was committed" in await store.until_lost()
+    await store.close()
+
+
+async def test_the_number_is_synced_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After 64 transactions; a wait after each would cost as much as the commit."""
+    store = SqliteStore(tmp_path / "s.db")
+    synced: list[Path] = []
+    monkeypatch.setattr(Files, "sync", lambda _, path: synced.append(path))
+    for n in range(130):
+        await store.append("t", [{"kind": "held", "n": n}])
+    assert len(synced) >= 2
+    await store.close()
+    assert set(synced) == {tmp_path / "s.db.acknowledged"}
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there a file that is open cannot be moved")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import sqlite3
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 import apsw
 import pytest
-from benchmarks.failing_disk import PATH, Connection, Disk, File, FileSystem
+from benchmarks.failing_disk import PATH
+from benchmarks.played_disk import Connection, Disk, File, FileSystem, PlayedFiles
 from tests.reference_app.peer import AT, HELLO, TOOL_CALL, Serve, run_body, user_turn
+from tests.reference_app.test_content import LARGE, TEXT, returning
 
 from tpharness.errors import InputError
 from tpharness.reference_app import Settings, store
@@ -218,6 +221,32 @@ async def test_a_damaged_log_is_told_and_can_be_deleted(serve: Serve, tmp_path: 
         await peer.play("t", run_body(HELLO))
 
 
+def drop_what_format_3_had_not(connection: sqlite3.Connection) -> None:
+    """Make of a store one as it was before transactions were numbered."""
+    connection.executescript("DROP TABLE contents; DROP TABLE acknowledged;")
+
+
+async def test_a_store_of_format_3_is_read(serve: Serve, tmp_path: Path) -> None:
+    """Its transactions did not have numbers, and nobody knew which contents a thread refers to."""
+    settings = Settings(store=tmp_path / "s.db")
+    async with serve(settings) as peer:
+        await peer.play("t", run_body(returning(LARGE)))
+        kept = await peer.thread("t")
+        await peer.play("u", run_body(HELLO, seed={**kept, "thread_id": "u"}))
+    with sqlite3.connect(tmp_path / "s.db") as connection:
+        drop_what_format_3_had_not(connection)
+        connection.execute("PRAGMA user_version = 3")
+    connection.close()
+    (tmp_path / "s.db.acknowledged").unlink()
+    place = f"/content/{hashlib.sha256(TEXT).hexdigest()}"
+    async with serve(settings) as peer:
+        assert await peer.thread("t") == kept
+        for thread, left in (("t", 200), ("u", 404)):
+            assert (await peer.answer("DELETE", f"/threads/{thread}"))[0] == 204
+            async with asyncio.timeout(15), peer.get(place) as answer:
+                assert answer.status == left
+
+
 async def test_a_store_of_format_1_is_read(serve: Serve, tmp_path: Path) -> None:
     """Threads that an earlier version of the server stored, their entries in between each other's."""
     settings = Settings(store=tmp_path / "s.db")
@@ -232,7 +261,9 @@ async def test_a_store_of_format_1_is_read(serve: Serve, tmp_path: Path) -> None
             "INSERT INTO log (thread_id, entry) SELECT thread_id, entry FROM entries ORDER BY number, thread_id;"
             "DROP TABLE entries; DROP TABLE heads; PRAGMA user_version = 1;"
         )
+        drop_what_format_3_had_not(connection)
     connection.close()
+    (tmp_path / "s.db.acknowledged").unlink()
     async with serve(settings) as peer:
         assert [await peer.thread(thread) for thread in ("t", "u")] == kept
 
@@ -252,7 +283,9 @@ async def test_a_store_of_format_2_is_read(serve: Serve, tmp_path: Path) -> None
             "INSERT INTO entries SELECT thread_id, number, entry FROM other;"
             "DROP TABLE other; DROP TABLE heads; PRAGMA user_version = 2;"
         )
+        drop_what_format_3_had_not(connection)
     connection.close()
+    (tmp_path / "s.db.acknowledged").unlink()
     for _ in range(2):
         async with serve(settings) as peer:
             assert [await peer.thread(thread) for thread in ("t", "u")] == kept
@@ -283,7 +316,7 @@ async def test_what_failed_does_not_come_back_after_a_loss_of_power(failing: int
         return Connection(path, system)  # type: ignore[return-value]
 
     try:
-        store = SqliteStore(PATH, connect)
+        store = SqliteStore(PATH, connect, files=PlayedFiles(disk))
         await store.append("t", [{"n": 1}])
         disk.syncs_failing = failing
         with pytest.raises(sqlite3.OperationalError, match="does not sync"):
@@ -292,7 +325,7 @@ async def test_what_failed_does_not_come_back_after_a_loss_of_power(failing: int
             assert await store.load("t") == [{"n": 1}]
         assert disk.syncs_failing == 0
         disk.files = {name: File(bytearray(f.seen), bytearray(f.seen)) for name, f in disk.files.items()}
-        again = SqliteStore(PATH, connect)
+        again = SqliteStore(PATH, connect, files=PlayedFiles(disk))
         assert await again.load("t") == [{"n": 1}]
         await again.close()
         await store.close()  # its thread would go on waiting
@@ -305,7 +338,7 @@ async def test_nobody_is_told_what_is_stored_while_it_is_not_known() -> None:
     disk = UnsyncedDisk()
     system = FileSystem(disk)
     try:
-        store = SqliteStore(PATH, lambda path: Connection(path, system))  # type: ignore[arg-type,return-value]
+        store = SqliteStore(PATH, lambda path: Connection(path, system), files=PlayedFiles(disk))  # type: ignore[arg-type,return-value]
         await store.append("t", [{"n": 1}])
         disk.syncs_failing = 4
         for ask in (lambda: store.append("t", [{"n": 2}]), lambda: store.load("t")):

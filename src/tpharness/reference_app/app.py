@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from importlib.metadata import version as package_version
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,14 +27,15 @@ from tpharness.findings import shorten
 from tpharness.output import json_bytes
 from tpharness.protocol.versions import Version, newest_version, version_names
 from tpharness.reference_app import refusal
-from tpharness.reference_app.content import ContentStore, DamagedContentError
+from tpharness.reference_app.content import DamagedContentError
 from tpharness.reference_app.gate import Gate
+from tpharness.reference_app.memory_store import MemoryStore
 from tpharness.reference_app.openapi import openapi_document
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.replay_buffer import UnknownFrameError
 from tpharness.reference_app.requests import check_time, parse_run_request, read_request, require_valid, thread_id_from
 from tpharness.reference_app.settings import Settings
-from tpharness.reference_app.store import MemoryStore, SqliteStore, Store
+from tpharness.reference_app.store import SqliteStore, Store
 from tpharness.reference_app.stream import STREAM_HEADERS, ReplayResponse
 from tpharness.reference_app.threads import Threads
 from tpharness.targets import forms
@@ -74,14 +74,6 @@ def _open_store(settings: Settings) -> Store:
     return MemoryStore() if settings.store is None else SqliteStore(settings.store, sync=settings.sync)
 
 
-def _content_folder(store: Path | None) -> Path | None:
-    """Return the folder beside the file of a store itself, by whatever link it was named."""
-    if store is None:
-        return None
-    file = store.resolve()
-    return file.with_name(file.name + ".content")
-
-
 class ReferenceApp:
     """The application. Its threads and connections are made when it starts and ended by `stop` or at shutdown.
 
@@ -92,9 +84,6 @@ class ReferenceApp:
         self.settings = settings
         self._open_store = open_store
         self._threads: Threads | None = None
-        self._contents = ContentStore(
-            _content_folder(settings.store), settings.content_url.rstrip("/"), sync=settings.sync
-        )
         self._receiver: Receiver | None = None
         thread = "/threads/{thread_id}"
         self._app = Starlette(
@@ -139,7 +128,7 @@ class ReferenceApp:
     async def alive(self) -> AsyncIterator[None]:
         """Run while the context is open; an ASGI server's lifespan does the same. InputError as for `SqliteStore`."""
         store = self._open_store(self.settings)
-        self._threads = Threads(self.settings, store, self._contents)
+        self._threads = Threads(self.settings, store)
         self._store = store
         try:
             yield
@@ -234,7 +223,7 @@ class ReferenceApp:
         if not _DIGEST.fullmatch(digest):
             raise Refusal(404, "contents are named by their SHA-256, 64 hex digits in lower case")
         try:
-            data = await self._store.run(lambda: self._contents.get(digest))
+            data = await self._store.run(lambda: self._store.contents.get(digest))
         except DamagedContentError:
             raise Refusal(410, f"the content {digest} is damaged: its bytes have another hash") from None
         if data is None:

@@ -8,20 +8,31 @@ content has the same hash wherever it is computed.
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from tpharness.protocol.jcs import CanonicalError, jcs
+from tpharness.reference_app.files import Files
 from tpharness.reference_app.settings import LARGE_RETURN
 
-__all__ = ["ContentStore", "DamagedContentError", "content_bytes", "large_content", "reference"]
+__all__ = [
+    "ContentStore",
+    "DamagedContentError",
+    "content_bytes",
+    "contents_of",
+    "large_content",
+    "reference",
+    "seeded_contents",
+]
 
 _TEXT = "text/plain; charset=utf-8"
 _JSON = "application/json"
+_DIGEST = re.compile(r"/([0-9a-f]{64})\Z")
 _RETURNS = ("function_tool_result", "output_tool_result")
 
 
@@ -61,15 +72,26 @@ def reference(data: bytes, media_type: str, base: str) -> dict[str, Any]:
     return {"uri": f"{base}/{digest}", "size_bytes": len(data), "hash": f"sha256:{digest}", "media_type": media_type}
 
 
-def _sync_folder(folder: Path) -> None:
-    """Have the disk keep the names in a folder, which no `fsync` of a file does; Windows has nothing to ask for it."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def contents_of(entry: Mapping[str, Any]) -> set[str]:
+    """Return the hashes of the contents that a thread refers to because of an entry of its log."""
+    found = set()
+    if entry.get("kind") == "events":
+        for event in entry["events"]:
+            content = large_content(event)
+            stored = None if content is None else content_bytes(content)
+            if stored is not None:
+                found.add(hashlib.sha256(stored[0]).hexdigest())
+    elif entry.get("kind") == "seed":
+        for turn in entry["thread"]["turns"]:
+            for message in turn.get("messages") or ():
+                for part in message.get("parts") or ():
+                    found |= set(_DIGEST.findall(str((part.get("content_ref") or {}).get("uri"))))
+    return found
+
+
+def seeded_contents(entries: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the contents that entries refer to with a seed; those of events are put before."""
+    return {digest for entry in entries if entry.get("kind") == "seed" for digest in contents_of(entry)}
 
 
 class ContentStore:
@@ -78,11 +100,13 @@ class ContentStore:
     With `sync`, what was put outlives a loss of power: the file, its name in the folder, and the folder's own name.
     """
 
-    def __init__(self, folder: Path | None, base: str, *, sync: bool = True) -> None:
-        self.base = base
+    def __init__(self, folder: Path | None, *, sync: bool = True, files: Files | None = None) -> None:
         self._sync = sync
         self._folder = folder
+        self._files = files or Files()
         self._held: dict[str, bytes] = {}
+        self._kept: set[str] = set()
+        """What is known to outlive a loss of power; what is merely there may be of a put that failed, or was killed."""
 
     def put(self, data: bytes) -> str:
         """Store bytes and return their hash in hex. Existing bytes are written again if they are damaged. OSError."""
@@ -91,20 +115,30 @@ class ContentStore:
             self._held[digest] = data
             return digest
         target = self._folder / digest
-        if self._holds(digest):
+        if self._holds(digest) and (digest in self._kept or not self._sync):
             return digest
-        self._folder.mkdir(parents=True, exist_ok=True)
-        draft = self._folder / f"{digest}.{os.getpid()}.draft"
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            if self._sync:
-                os.fsync(file.fileno())
-        draft.replace(target)  # readers see the whole file or nothing
+        self._kept.discard(digest)
+        self._files.make_folder(self._folder)
+        draft = self._folder / f"{digest}.draft"
+        self._files.write(draft, data, sync=self._sync)
+        self._files.rename(draft, target)  # readers see the whole file or nothing
         if self._sync:
-            _sync_folder(self._folder)
-            _sync_folder(self._folder.parent)
+            self._files.sync_folder(self._folder)
+            self._files.sync_folder(self._folder.parent)
+            self._kept.add(digest)
         return digest
+
+    def remove(self, digest: str) -> None:
+        """Remove the bytes with this hash, and what a put of them may have left that did not end. OSError."""
+        if self._folder is None:
+            self._held.pop(digest, None)
+            return
+        self._kept.discard(digest)
+        for name in (digest, f"{digest}.draft"):
+            self._files.remove(self._folder / name)
+        if self._sync:
+            with suppress(FileNotFoundError):  # nothing was ever put
+                self._files.sync_folder(self._folder)
 
     def _holds(self, digest: str) -> bool:
         try:
@@ -117,22 +151,23 @@ class ContentStore:
         if self._folder is None:
             return self._held.get(digest)
         try:
-            data = (self._folder / digest).read_bytes()
+            data = self._files.read(self._folder / digest)
         except FileNotFoundError:
             return None
         if hashlib.sha256(data).hexdigest() != digest:
             raise DamagedContentError(digest)
         return data
 
-    def inline_contents(self, thread: Mapping[str, Any]) -> dict[str, Any]:
+    def inline_contents(self, thread: Mapping[str, Any], base: str) -> dict[str, Any]:
         """Return a thread with its stored contents in place of their references, which 2.0.0 does not have.
 
-        A content that is missing stays a reference.
+        They begin with `base`. A content that is missing stays a reference.
         """
-        return {**thread, "turns": [self._replace_items(turn, "messages", self._message) for turn in thread["turns"]]}
 
-    def _message(self, message: Any) -> Any:
-        return self._replace_items(message, "parts", self._part)
+        def change_message(message: Any) -> Any:
+            return self._replace_items(message, "parts", lambda part: self._inline(part, base))
+
+        return {**thread, "turns": [self._replace_items(turn, "messages", change_message) for turn in thread["turns"]]}
 
     def _replace_items(self, holder: Any, name: str, change: Any) -> Any:
         items = holder.get(name)
@@ -145,13 +180,13 @@ class ContentStore:
             else holder
         )
 
-    def _part(self, part: Any) -> Any:
+    def _inline(self, part: Any, base: str) -> Any:
         ref = part.get("content_ref")
         uri = ref.get("uri") if isinstance(ref, Mapping) else None
-        if not isinstance(uri, str) or not uri.startswith(f"{self.base}/"):
+        if not isinstance(uri, str) or not uri.startswith(f"{base}/"):
             return part
         try:
-            data = self.get(uri.removeprefix(f"{self.base}/"))
+            data = self.get(uri.removeprefix(f"{base}/"))
         except DamagedContentError:
             data = None
         if data is None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tpharness.reference_app.content import ContentStore, content_bytes, large_content
+from tpharness.reference_app.content import content_bytes, large_content
 from tpharness.reference_app.fold import Entry, ThreadFold
 from tpharness.reference_app.requests import RunRequest
 from tpharness.reference_app.settings import Settings
@@ -40,7 +40,6 @@ class RunTools:
 
     settings: Settings
     store: Store
-    contents: ContentStore
     forget: Callable[[str], None]
     """Forget a thread whose fold may have more than its log; it is loaded again from its log."""
     running: dict[Any, None] = field(default_factory=dict)
@@ -201,7 +200,7 @@ class Run:
         content = large_content(event)
         stored = None if content is None else content_bytes(content)
         if stored is not None:
-            await self._tools.store.run(lambda: self._tools.contents.put(stored[0]))
+            await self._tools.store.put_content(fold.thread_id, stored[0])
         data = fold.play(event)
         self._pending.append(event)
         if self._settles(event) and not fold.ended:  # the end is stored together with the event that brings it

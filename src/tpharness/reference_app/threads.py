@@ -14,11 +14,11 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any
 
 from tpharness.printable import counted
 from tpharness.protocol.versions import Version
-from tpharness.reference_app.content import ContentStore
 from tpharness.reference_app.fold import Entry, ThreadFold
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.requests import RunRequest
@@ -50,11 +50,11 @@ class LiveThread:
 class Threads:
     """The threads of one server."""
 
-    def __init__(self, settings: Settings, store: Store, contents: ContentStore) -> None:
+    def __init__(self, settings: Settings, store: Store) -> None:
         self._settings = settings
         self._store = store
-        self._contents = contents
-        self._tools = RunTools(settings=settings, store=store, contents=contents, forget=self._forget)
+        self._content_base = settings.content_url.rstrip("/")
+        self._tools = RunTools(settings=settings, store=store, forget=self._forget)
         self._live: OrderedDict[str, LiveThread] = OrderedDict()
         self._loading: dict[str, asyncio.Task[LiveThread | None]] = {}
         self.stopping = False
@@ -121,7 +121,8 @@ class Threads:
         document = thread.fold.document(version)
         refers = thread.fold.refers
         if refers and not version.features.content_refs:
-            inlined: dict[str, Any] = await self._store.run(lambda: self._contents.inline_contents(document))
+            inline = partial(self._store.contents.inline_contents, document, self._content_base)
+            inlined: dict[str, Any] = await self._store.run(inline)
             return inlined
         return document
 
@@ -202,7 +203,7 @@ class Threads:
 
     def _folded(self, thread_id: str, entries: Sequence[Entry]) -> ThreadFold:
         """Fold a log. DamagedLogError for an entry that cannot follow the ones before."""
-        fold = ThreadFold(thread_id, self._contents.base)
+        fold = ThreadFold(thread_id, self._content_base)
         for number, entry in enumerate(entries, 1):
             try:
                 fold.apply(entry)
@@ -211,7 +212,7 @@ class Threads:
         return fold
 
     def _create(self, thread_id: str) -> LiveThread:
-        return self._live.get(thread_id) or self._keep(thread_id, ThreadFold(thread_id, self._contents.base))
+        return self._live.get(thread_id) or self._keep(thread_id, ThreadFold(thread_id, self._content_base))
 
     def _keep(self, thread_id: str, fold: ThreadFold) -> LiveThread:
         if len(self._live) >= self._settings.max_threads:
