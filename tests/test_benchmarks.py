@@ -22,6 +22,7 @@ SHARED = {
     "figures",
     "long_streams",
     "performance_page",
+    "played_disk",
     "stored_conversations",
     "suite_figures",
     "table",
