@@ -13,21 +13,29 @@ if TYPE_CHECKING:
     from tpharness.checking import check
     from tpharness.errors import InputError, ScenarioError, TargetError, ThreadError, TpharnessError, UsageError
     from tpharness.findings import Finding, Level, Place
-    from tpharness.folding import Folded, fold
-    from tpharness.histories.conversations import export, import_messages, repair
+    from tpharness.folding import Folded, Piece, fold
+    from tpharness.histories.conversations import (
+        ExportFormat,
+        ImportFormat,
+        RepairFormat,
+        export,
+        import_messages,
+        repair,
+    )
     from tpharness.histories.exchange.imported import Imported
     from tpharness.histories.exchange.model_calls import ModelCall
     from tpharness.histories.stored.formats import Repaired
     from tpharness.histories.stored.sequence import Change
     from tpharness.protocol.canonical import canonical_thread, thread_hash
-    from tpharness.protocol.compare import content_thread, same_content, same_exact
+    from tpharness.protocol.compare import Mode, content_thread, same_content, same_exact
     from tpharness.protocol.diff import ThreadDifference, diff
     from tpharness.protocol.history import ModelHistory, PendingCall, check_history, model_history, pending_calls
     from tpharness.protocol.jcs import CanonicalError
     from tpharness.protocol.losses import Loss
     from tpharness.protocol.migrate import Migration, convert
+    from tpharness.protocol.reasons import Reason
     from tpharness.protocol.rules import check_thread
-    from tpharness.protocol.versions import Version
+    from tpharness.protocol.versions import Version, VersionName
     from tpharness.pytest_plugin.app import App
     from tpharness.readings import Readings
     from tpharness.run import RunOptions, play_one, run_suite
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
     from tpharness.server_events import Recorder
     from tpharness.testing import Played, assert_passed, play
     from tpharness.verdict import Outcome, Result
+    from tpharness.verdict.events import RunEvent
     from tpharness.wires.vsp.assembler import Assembler
 
 __all__ = [
@@ -43,23 +52,30 @@ __all__ = [
     "Assembler",
     "CanonicalError",
     "Change",
+    "ExportFormat",
     "Finding",
     "Folded",
+    "ImportFormat",
     "Imported",
     "InputError",
     "Level",
     "Loss",
     "Migration",
+    "Mode",
     "ModelCall",
     "ModelHistory",
     "Outcome",
     "PendingCall",
+    "Piece",
     "Place",
     "Played",
     "Readings",
+    "Reason",
     "Recorder",
+    "RepairFormat",
     "Repaired",
     "Result",
+    "RunEvent",
     "RunOptions",
     "Scenario",
     "ScenarioError",
@@ -69,6 +85,7 @@ __all__ = [
     "TpharnessError",
     "UsageError",
     "Version",
+    "VersionName",
     "assert_passed",
     "assert_same_thread",
     "assert_valid",
@@ -100,21 +117,29 @@ _HOMES = {
     "tpharness.checking": ("check",),
     "tpharness.errors": ("InputError", "ScenarioError", "TargetError", "ThreadError", "TpharnessError", "UsageError"),
     "tpharness.findings": ("Finding", "Level", "Place"),
-    "tpharness.folding": ("Folded", "fold"),
-    "tpharness.histories.conversations": ("export", "import_messages", "repair"),
+    "tpharness.folding": ("Folded", "Piece", "fold"),
+    "tpharness.histories.conversations": (
+        "ExportFormat",
+        "ImportFormat",
+        "RepairFormat",
+        "export",
+        "import_messages",
+        "repair",
+    ),
     "tpharness.histories.exchange.imported": ("Imported",),
     "tpharness.histories.exchange.model_calls": ("ModelCall",),
     "tpharness.histories.stored.formats": ("Repaired",),
     "tpharness.histories.stored.sequence": ("Change",),
     "tpharness.protocol.canonical": ("canonical_thread", "thread_hash"),
-    "tpharness.protocol.compare": ("content_thread", "same_content", "same_exact"),
+    "tpharness.protocol.compare": ("Mode", "content_thread", "same_content", "same_exact"),
     "tpharness.protocol.diff": ("ThreadDifference", "diff"),
     "tpharness.protocol.history": ("ModelHistory", "PendingCall", "check_history", "model_history", "pending_calls"),
     "tpharness.protocol.jcs": ("CanonicalError",),
     "tpharness.protocol.losses": ("Loss",),
     "tpharness.protocol.migrate": ("Migration", "convert"),
+    "tpharness.protocol.reasons": ("Reason",),
     "tpharness.protocol.rules": ("check_thread",),
-    "tpharness.protocol.versions": ("Version",),
+    "tpharness.protocol.versions": ("Version", "VersionName"),
     "tpharness.pytest_plugin.app": ("App",),
     "tpharness.readings": ("Readings",),
     "tpharness.run": ("RunOptions", "play_one", "run_suite"),
@@ -123,6 +148,7 @@ _HOMES = {
     "tpharness.server_events": ("Recorder",),
     "tpharness.testing": ("Played", "assert_passed", "play"),
     "tpharness.verdict": ("Outcome", "Result"),
+    "tpharness.verdict.events": ("RunEvent",),
     "tpharness.wires.vsp.assembler": ("Assembler",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tpharness import (
     App,
+    Assembler,
     CanonicalError,
     Change,
+    ExportFormat,
     Finding,
     Folded,
     Imported,
+    ImportFormat,
+    InputError,
+    Level,
     Loss,
     Migration,
+    Mode,
     ModelCall,
     ModelHistory,
     Outcome,
     PendingCall,
+    Piece,
+    Place,
+    Played,
+    Readings,
+    Reason,
+    Recorder,
     Repaired,
+    RepairFormat,
     Result,
+    RunEvent,
+    RunOptions,
     Scenario,
     ScenarioError,
+    TargetError,
     ThreadDifference,
     ThreadError,
     TpharnessError,
+    UsageError,
+    Version,
+    VersionName,
+    assert_passed,
     assert_same_thread,
+    assert_valid,
+    canonical_thread,
+    check,
+    check_history,
+    check_thread,
     content_thread,
     convert,
     diff,
@@ -35,7 +62,12 @@ from tpharness import (
     model_history,
     outline,
     pending_calls,
+    play,
+    play_one,
     repair,
+    run_suite,
+    same_content,
+    same_exact,
     thread_hash,
 )
 
@@ -61,6 +93,35 @@ def use(stream: bytes, messages: list[dict[str, Any]]) -> list[str]:
     return [*words, *(one.text for one in differences), str(call.messages)]
 
 
+def pass_on(pieces: list[Piece], mode: Mode, reason: Reason, version: VersionName) -> bool:
+    """Write functions around ours, whose words have types."""
+    one, other = fold(*pieces, interrupted=reason, version=version), fold(*pieces, version=Version(version))
+    assert_same_thread(one, other, mode=mode)
+    return same_exact(one.thread, other.thread) or same_content(one.thread, canonical_thread(other.thread))
+
+
+def change_format(value: list[Any], source: ImportFormat, to: ExportFormat, broken: RepairFormat) -> Any:
+    """Name the formats as well."""
+    repaired = repair(value, format=broken)
+    return export(import_messages(repaired.value, format=source).thread, format=to).messages
+
+
+def judge(document: Path, thread: dict[str, Any]) -> Iterator[str]:
+    """Check, play, and read what is found where."""
+    assert_valid(document)
+    for finding in [*check(document), *check_thread(thread), *check_history(model_history(thread).messages)]:
+        place: Place = finding.place
+        if finding.level is Level.MUST:
+            yield f"{place.pointer}: {finding.message}"
+    played: Played = play("cycles", server="reference", dialects=["0.0.4"], compare="exact")
+    assert_passed(played)
+    options = RunOptions(ids=("cycles/three-steps",))
+    events: list[RunEvent] = list(run_suite(options))
+    results: list[Result] = play_one(load_scenario("cycles/three-steps"), options)
+    yield from (result.id for result in results)
+    yield f"{len(events)} {Assembler().version} {Recorder().version} {Readings().R24}"
+
+
 def fail(thread: dict[str, Any], scenario: Scenario) -> TpharnessError | None:
     """Catch each error by its name."""
     try:
@@ -70,6 +131,8 @@ def fail(thread: dict[str, Any], scenario: Scenario) -> TpharnessError | None:
         return None
     except (ThreadError, ScenarioError) as error:
         return error
+    except (InputError, TargetError, UsageError) as error:
+        return UsageError(error.line, hint=error.hint)
     return TpharnessError(scenario.id) if scenario == load_scenario("cycles/three-steps") else None
 
 

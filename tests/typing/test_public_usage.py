@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from tpharness.histories.conversations import READERS, ExportFormat, ImportForma
 from tpharness.histories.exchange.model_calls import FORMS
 from tpharness.histories.stored.formats import STORED_FORMATS
 from tpharness.protocol.versions import Version, VersionName
+from tpharness.targets.node_packages import installed_packages
+from tpharness.targets.nodejs import find_node
 
 ROOT = Path(__file__).parents[2]
 USAGE = Path(__file__).with_name("public_usage.py").read_text("utf-8")
@@ -29,16 +32,37 @@ MISSPELT = {
 }
 
 
-def test_mypy_takes_what_is_right_and_finds_what_is_misspelt(tmp_path: Path) -> None:
-    """As strict as the project is, and with the memory of `scripts/check`, since mypy reads all of the package."""
+@pytest.fixture
+def user_code(tmp_path: Path) -> tuple[Path, list[int]]:
+    """Return a file with what is right, then what is misspelt, and the lines of the latter."""
     file = tmp_path / "user_code.py"
     lines = "\n".join(MISSPELT.values())
     file.write_text(f"{USAGE}\n\n{lines}\n", "utf-8")
     first = file.read_text("utf-8").splitlines().index(lines.splitlines()[0]) + 1
+    return file, list(range(first, first + len(MISSPELT)))
+
+
+def test_mypy_takes_what_is_right_and_finds_what_is_misspelt(user_code: tuple[Path, list[int]]) -> None:
+    """As strict as the project is, and with the memory of `scripts/check`, since mypy reads all of the package."""
+    file, misspelt = user_code
     command = [sys.executable, "-m", "mypy", "--no-error-summary", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=ROOT)
     found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line]
-    assert found == list(range(first, first + len(MISSPELT))), done.stdout + done.stderr
+    assert found == misspelt, done.stdout + done.stderr
+
+
+@pytest.mark.node
+def test_pyright_takes_what_is_right_and_finds_what_is_misspelt(user_code: tuple[Path, list[int]]) -> None:
+    """In its strict mode, in which a type that it does not know is an error, too."""
+    file, misspelt = user_code
+    node = find_node()
+    program = installed_packages(Path(__file__).with_name("pyright"), node) / "node_modules" / "pyright" / "index.js"
+    config = file.with_name("pyrightconfig.json")
+    config.write_text('{"typeCheckingMode": "strict", "include": ["user_code.py"]}', "utf-8")
+    command = [str(node.executable), str(program), "-p", str(config), "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=file.parent)
+    diagnostics = json.loads(done.stdout)["generalDiagnostics"]
+    assert [found["range"]["start"]["line"] + 1 for found in diagnostics] == misspelt, done.stdout
 
 
 def test_every_public_name_that_the_usage_needs_is_there() -> None:
