@@ -429,3 +429,22 @@ def test_a_difference_by_content_names_the_ids_of_the_threads() -> None:
 
 def _text(content: str) -> list[dict[str, Any]]:
     return [{"part_kind": "text", "content": content}]
+
+
+def test_what_only_a_carrier_says_comes_with_that_advice() -> None:
+    """Without one the client cannot know the agent; by content an agent that differs is a real difference."""
+    client = fold("Hi", STREAM)
+    with pytest.raises(AssertionError) as failed:
+        assert_same_thread(fold("Hi", STREAM, agent="support"), client)
+    advice = [line.split("to do")[1].strip() for line in str(failed.value).splitlines() if "to do" in line]
+    assert set(advice) == {'send it with the stream (a carrier), or compare with mode="content", which leaves it out'}
+
+
+def test_names_in_the_data_of_a_tool_are_not_taken_for_facts_of_the_protocol() -> None:
+    """An argument that is called `agent_id` or `timestamp` was lost or changed by somebody."""
+    for name in ("agent_id", "timestamp"):
+        one, other = (
+            fold("Hi", [*CHUNKS[:2], {**CHUNKS[2], "input": {name: value}}, *CHUNKS[3:]]) for value in ("a", "b")
+        )
+        with pytest.raises(AssertionError, match="look at what was sent: the side that holds something else"):
+            assert_same_thread(one, other)

@@ -6,6 +6,7 @@ In: two threads, or a document. Out: nothing, or an AssertionError that says wha
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ _MOST_DIFFERENCES = 6
 _SHOWN = 300
 _TIMES = ("timestamp", "started_at", "completed_at", "submitted_at", "interrupted_at")
 _GENERATED = (*_TIMES, "usage", "model_name", "provider_name", "provider_response_id", "finish_reason")
+_OF_SOMEBODY_ELSE = re.compile("/(?:args|content|event_data|metadata|client_metadata)/")
+"""Data of tools and applications, whose names are theirs."""
 """The last steps of places whose values are generated: a difference there is seldom the cause of another one."""
 
 
@@ -77,10 +80,10 @@ def assert_same_thread(
     if same(threads["server"], threads["client"]):
         return
     found = diff(threads["server"], threads["client"], names=("server", "client"), mode=mode)
-    found.sort(key=lambda difference: difference.pointer.endswith(_GENERATED))  # what was said comes before when
+    found.sort(key=lambda difference: _is_generated(difference, mode))  # what was said comes before when
     lines = [f"server and client hold different threads: {counted(len(found), 'difference')} ({mode}, R39)"]
     for difference in found[:_MOST_DIFFERENCES]:
-        lines += ["", *difference_lines(difference, ("server", "client"))]
+        lines += ["", *difference_lines(difference, ("server", "client"), mode)]
     if len(found) > _MOST_DIFFERENCES:
         lines += ["", f"  … and {counted(len(found) - _MOST_DIFFERENCES, 'more difference')}"]
     if mode == "exact" and same_content(threads["server"], threads["client"]):
@@ -105,7 +108,7 @@ def _thread_of(side: str, given: Mapping[str, Any] | Folded) -> dict[str, Any]:
     return dict(filled)
 
 
-def difference_lines(difference: ThreadDifference, sides: tuple[str, str]) -> Iterator[str]:
+def difference_lines(difference: ThreadDifference, sides: tuple[str, str], mode: Mode) -> Iterator[str]:
     """Yield the lines of a difference between two sides, as a failed assertion shows it."""
     yield f"  {difference.pointer}"
     yield f"    {difference.text}"
@@ -116,13 +119,20 @@ def difference_lines(difference: ThreadDifference, sides: tuple[str, str]) -> It
         yield f"    {side:<9} {f'{text} ({json_type(value)})' if side in difference.values else 'nothing'}"
     if difference.rulings:
         yield f"    decided   by {', '.join(difference.rulings)} (tpharness explain {difference.rulings[0]})"
-    yield f"    to do     {_to_do(difference)}"
+    yield f"    to do     {_to_do(difference, mode)}"
 
 
-def _to_do(difference: ThreadDifference) -> str:
-    if difference.pointer.endswith(_TIMES):
+def _is_generated(difference: ThreadDifference, mode: Mode) -> bool:
+    """Whether a place has what a stream without carriers cannot say; by content an agent is a number, which it can."""
+    names = _GENERATED if mode == "content" else (*_GENERATED, "agent_id")
+    return difference.pointer.endswith(names) and _OF_SOMEBODY_ELSE.search(difference.pointer) is None
+
+
+def _to_do(difference: ThreadDifference, mode: Mode) -> str:
+    generated = _is_generated(difference, mode)
+    if generated and difference.pointer.endswith(_TIMES):
         return 'send the time with the stream (a carrier), or compare with mode="content", which leaves times out'
-    if difference.pointer.endswith(_GENERATED):
+    if generated:
         return 'send it with the stream (a carrier), or compare with mode="content", which leaves it out'
     has = [side for side in ("server", "client") if side in difference.values]
     if len(has) == 1:

@@ -128,4 +128,4 @@ def _difference_lines(thread: str, snapshot: str, mode: Literal["exact", "conten
     found = diff(stored, json.loads(thread), names=sides, mode=mode)
     yield f"the thread is not the stored one: {counted(len(found), 'difference')} ({mode}, R39)"
     for difference in found:
-        yield from map(make_printable, difference_lines(difference, sides))
+        yield from map(make_printable, difference_lines(difference, sides, mode))

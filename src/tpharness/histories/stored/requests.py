@@ -125,7 +125,9 @@ def _block(block: Any, pointer: str, changes: list[Change]) -> StoredPart:
         arguments = block.get("input")
         if isinstance(arguments, str) and (whole := read_object(arguments)) is not None:
             place = f"{pointer}/input"
-            changes.append(Change(kind=p.TEXT_ARGUMENTS, pointer=place, done="the text parsed", got=arguments))
+            changes.append(
+                Change(kind=p.TEXT_ARGUMENTS, pointer=place, done="the text parsed", got=arguments, ruling="R12")
+            )
             block = {**block, "input": whole}
         identity = (block.get("name"), json.dumps(block.get("input"), sort_keys=True, default=repr))
         half = are_half(block.get("input"))

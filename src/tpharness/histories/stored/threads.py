@@ -78,7 +78,8 @@ def _mended_turn(turn: Mapping[str, Any], pointer: str, changes: list[Change]) -
     if made.get("completion_status") == "complete" and made.get("completed_at") is None and isinstance(end, str):
         made["completed_at"] = end
         done = f"completed_at is {end}, the time of its last message"
-        changes.append(Change(kind=Kind.of_report("complete-turn-without-end"), pointer=pointer, done=done))
+        kind = Kind.of_report("complete-turn-without-end")
+        changes.append(Change(kind=kind, pointer=pointer, done=done, ruling="R19"))
     return made
 
 
@@ -91,7 +92,8 @@ def _mended_part(part: Mapping[str, Any], pointer: str, changes: list[Change]) -
         whole = read_object(arguments)
         if whole is not None:
             place = f"{pointer}/args"
-            changes.append(Change(kind=of_threads.TEXT_ARGS, pointer=place, done="the text parsed", got=arguments))
+            done = "the text parsed"
+            changes.append(Change(kind=of_threads.TEXT_ARGS, pointer=place, done=done, got=arguments, ruling="R12"))
             return {**part, "args": whole}
     return part
 

@@ -135,7 +135,8 @@ def _mended(part: Mapping[str, Any], pointer: str, changes: list[Change]) -> Map
         whole = read_object(arguments)
         if whole is not None:
             done = "the text parsed"
-            changes.append(Change(kind=p.TEXT_ARGUMENTS, pointer=f"{pointer}/input", done=done, got=arguments))
+            place = f"{pointer}/input"
+            changes.append(Change(kind=p.TEXT_ARGUMENTS, pointer=place, done=done, got=arguments, ruling="R12"))
             part = {**part, "input": whole}
     return part
 
