@@ -112,20 +112,14 @@ __all__ = [
     "thread_hash",
 ]
 
+_OF_MESSAGES = "tpharness.histories.conversations"
 _HOMES = {
     "tpharness.assertions": ("assert_same_thread", "assert_valid"),
     "tpharness.checking": ("check",),
     "tpharness.errors": ("InputError", "ScenarioError", "TargetError", "ThreadError", "TpharnessError", "UsageError"),
     "tpharness.findings": ("Finding", "Level", "Place"),
     "tpharness.folding": ("Folded", "Piece", "fold"),
-    "tpharness.histories.conversations": (
-        "ExportFormat",
-        "ImportFormat",
-        "RepairFormat",
-        "export",
-        "import_messages",
-        "repair",
-    ),
+    _OF_MESSAGES: ("ExportFormat", "ImportFormat", "RepairFormat", "export", "import_messages", "repair"),
     "tpharness.histories.exchange.imported": ("Imported",),
     "tpharness.histories.exchange.model_calls": ("ModelCall",),
     "tpharness.histories.stored.formats": ("Repaired",),

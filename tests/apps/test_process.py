@@ -185,6 +185,20 @@ def test_an_application_that_exits_at_once_is_told_with_its_last_words(tmp_path:
         asyncio.run(main())
 
 
+@pytest.mark.parametrize("error", ["AI_APICallError: terminated", "httpx.ReadError: peer closed connection"])
+def test_the_error_that_ends_an_application_is_shown_however_much_follows_it(tmp_path: Path, error: str) -> None:
+    """Node.js prints every field of an error behind it, which are more lines than are kept."""
+    program = f"import sys; print({error!r}); [print(f'  field {{n}}: 1,') for n in range(40)]; sys.exit(1)"
+
+    async def main() -> None:
+        async with AppProcess(config(tmp_path, program, free_port()), {}):
+            pass
+
+    with pytest.raises(TargetError) as raised:
+        asyncio.run(main())
+    assert f"the end of its output: {error} | … | field 28: 1, | " in str(raised.value)
+
+
 def test_what_an_application_prints_is_shown_without_its_secrets(tmp_path: Path) -> None:
     """Its last words stand in every report, and a report is handed on."""
     said = "Authorization: Bearer abc\\npassword=abc\\n{'api_key': 'abc'}\\nI use travellers"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections import deque
 from collections.abc import Mapping
@@ -30,6 +31,8 @@ _PAUSE = 0.02
 _STOP_SECONDS = 4.0
 _TAIL_LINES = 12
 _LINE_SHOWN = 400
+_NAMES_ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b.*:")
+"""How Node.js, Python and others begin the line with an error; more lines may follow it than are kept."""
 
 
 async def listens(host: str, port: int) -> bool:
@@ -68,6 +71,7 @@ class AppProcess:
         self._secrets = secrets_of_process(self._environment)
         self._process: asyncio.subprocess.Process | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._error = ""
         self._reading: asyncio.Task[None] | None = None
         self._last_status: int | None = None
         self.starts = 0
@@ -104,8 +108,9 @@ class AppProcess:
 
     @property
     def last_words(self) -> str:
-        """The last lines of its output."""
-        return " | ".join(self._tail)
+        """The last lines of its output, behind the last one that names an error."""
+        error = [self._error, "…"] if self._error and self._error not in self._tail else []
+        return " | ".join([*error, *self._tail])
 
     async def start(self) -> None:
         """Start it and wait until it listens. UsageError where its port is taken, TargetError where it does not."""
@@ -196,6 +201,8 @@ class AppProcess:
         words = self._secrets.line(line, _LINE_SHOWN).strip()
         if words:
             self._tail.append(words)
+            if _NAMES_ERROR.match(words):
+                self._error = words
             note_stderr("the application", words)
 
     def _said(self) -> str:
