@@ -1,5 +1,9 @@
 """What a certificate plays: every scenario of the profiles, with their faults, in three orders.
 
+A target must not know that it is being certified. So the first order is what `tpharness run` plays, several cases at
+once where the target can, and the others are what `--order random` plays, with seeds that nobody knows before. One
+that behaves otherwise when its cases are shuffled has not the same verdict in every order.
+
 In: targets, profiles, a baseline. Out: the options of each run, and how many results a complete report has at least.
 Recordings of other software that are known to be wrong are not played: what they show is not the target's.
 """
@@ -24,9 +28,9 @@ from tpharness.scenario import load_scenario
 from tpharness.scenario.records import CutAt
 from tpharness.verdict.baseline import fault_name
 
-__all__ = ["SEEDS", "find_left_out", "plan_playing"]
+__all__ = ["ORDERS", "find_left_out", "plan_playing"]
 
-SEEDS = (1, 2, 3)
+ORDERS = 3
 _NOT_PLAYED = ("no-part", "not-applicable", "errored", "could-not-run")
 """Outcomes of a whole scenario that stand for all of its places and faults."""
 
@@ -42,9 +46,9 @@ def plan_playing(
             client=client,
             baseline=baseline,
             profiles=tuple(profiles or load_profiles()),
-            order=Order(seed=seed),
+            order=order,
         )
-        for seed in SEEDS
+        for order in (None, *(Order.parse("random") for _ in range(ORDERS - 1)))
     ]
 
 

@@ -40,7 +40,7 @@ PREDICATE_TYPE = "urn:tpharness:certificate:1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Playing:
-    """One server with one client, as `describe_side` has them, and a report for each seed, by file name.
+    """One server with one client, as `describe_side` has them, and a report for each order, by file name.
 
     `traces` are those of the orders in which something failed, by file name.
     """

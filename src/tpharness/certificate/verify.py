@@ -16,7 +16,7 @@ import orjson
 
 from tpharness.certificate.claims import as_before, claim_extent
 from tpharness.certificate.counts import verdicts
-from tpharness.certificate.plan import SEEDS, find_left_out
+from tpharness.certificate.plan import ORDERS, find_left_out
 from tpharness.certificate.statement import PREDICATE_TYPE, STATEMENT_TYPE, digest_about, read_report, summarise
 from tpharness.certificate.suite import describe_suite, find_suite_differences, sha256
 from tpharness.certificate.traces import find_trace_refusals
@@ -164,9 +164,9 @@ def _judge_report(name: str, report: Mapping[str, Any], profiles: Sequence[str])
 
 
 def _judge_playing(playing: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    orders = {report.get("order") for report in reports} - {None}
-    if len(reports) == len(playing["reports"]) and len(orders) < len(SEEDS):
-        yield f"missing report: {counted(len(orders), 'order')} played, and a certificate takes {len(SEEDS)}"
+    orders = {report.get("order") for report in reports}
+    if len(reports) == len(playing["reports"]) and len(orders) < ORDERS:
+        yield f"missing report: {counted(len(orders), 'order')} played, and a certificate takes {ORDERS}"
     for side in ("server", "client"):
         told, declared = playing[side]["reported_as"], playing[side]["capabilities"]
         if any(report[side] != told for report in reports):

@@ -43,6 +43,7 @@ from tpharness.report.trace import TraceReport
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.baselines import load_baseline
 from tpharness.run.session import Session
+from tpharness.run.tracing.secrets import find_secrets
 from tpharness.trace.format import Traced
 from tpharness.verdict import RunEvent
 
@@ -138,17 +139,20 @@ def play_order(options: RunOptions, trace: Callable[[RunEvent], None] | None = N
 
 
 def _play(runs: Sequence[RunOptions], *, first: int) -> Playing:
+    """Play all orders. What the targets are is asked after it: to be started and asked nothing would warn them."""
     reports = {}
     traces = {}
-    with Session(server=runs[0].server, client=runs[0].client) as session:
-        server = describe_side(session.players.server, runs[0].server, "server")
-        client = describe_side(session.players.client, runs[0].client, "client")
+    specs = (runs[0].server, runs[0].client)
+    where = " and ".join(find_secrets([spec]).text(spec) for spec in specs)
     for number, options in enumerate(runs):
-        say(f"order {number + 1} of {len(runs)} ({options.order}) on {server['name']} and {client['name']}", err=True)
+        say(f"order {number + 1} of {len(runs)} ({options.order or 'by id'}) on {where}", err=True)
         report, trace = _play_traced(options)
         reports[f"report-{first + number}.json"] = render_json(report).encode()
         if trace is not None:
             traces[f"trace-{first + number}.zip"] = trace
+    with Session(server=specs[0], client=specs[1]) as session:
+        server = describe_side(session.players.server, specs[0], "server")
+        client = describe_side(session.players.client, specs[1], "client")
     return Playing(server=server, client=client, reports=reports, traces=traces)
 
 
