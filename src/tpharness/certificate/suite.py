@@ -30,6 +30,9 @@ _DECIDING = (
 )
 """What decides a verdict beside the items that are named one by one, in `conformance/`."""
 
+_MADE = {"__pycache__", "node_modules"}
+"""Folders with what was made of files that are digested."""
+
 
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of bytes as 64 hexadecimal digits."""
@@ -77,7 +80,10 @@ def _scenario_files() -> list[Path]:
 
 
 def _other_files() -> Iterator[tuple[str, Path]]:
-    """Yield the other files that decide: of `conformance/`, and what scenarios name, such as recorded streams."""
+    """Yield the other files that decide: of `conformance/`, what scenarios name, and what the package has but modules.
+
+    Peers in other languages are such files, with the versions of what they import.
+    """
     for one in _DECIDING:
         path = conformance_dir() / one
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -86,6 +92,9 @@ def _other_files() -> Iterator[tuple[str, Path]]:
     for file in sorted(scenarios_dir().rglob("*")):
         if file.is_file() and file.suffix != ".yaml":
             yield f"scenarios/{file.relative_to(scenarios_dir()).as_posix()}", file
+    for file in sorted(_PACKAGE.rglob("*")):
+        if file.is_file() and file.suffix != ".py" and not _MADE & set(file.relative_to(_PACKAGE).parts):
+            yield f"tpharness/{file.relative_to(_PACKAGE).as_posix()}", file
 
 
 def _name(file: Path, folder: Path) -> str:
