@@ -9,6 +9,7 @@ import pytest
 
 from tpharness.certificate import suite
 from tpharness.resources import conformance_dir, scenarios_dir
+from tpharness.suite_yaml import load_suite_yaml
 
 DECIDE_NOTHING = {"documents", "golden", "probes"}
 """What tests compare with, in a checkout: no command reads it."""
@@ -49,11 +50,10 @@ def test_each_file_that_decides_changes_the_digest(tmp_path: Path, monkeypatch: 
 def test_each_clause_and_profile_has_a_digest_of_its_own(item: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The difference names it."""
     before = suite.describe_suite.__wrapped__()
-    load = suite.load_suite_yaml
     changed = []
 
     def change_first(file: Path) -> list[dict[str, object]]:
-        loaded = [dict(one) for one in load(file)]
+        loaded = [dict(one) for one in load_suite_yaml(file)]
         if file.stem == item:
             changed.append(loaded[0]["id" if item == "clauses" else "name"])
             loaded[0]["why"] = "somebody wants it"
