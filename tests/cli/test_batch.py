@@ -138,6 +138,20 @@ def test_check_prints_what_breaks_a_rule_and_counts_the_rest(store: Path, call: 
     assert alone.err == "MAY agent-id-not-uuid is not printed (--level)\n"
 
 
+def test_which_rules_are_broken_most_is_said_of_many(store: Path, call: Any) -> None:
+    """In how many documents each is broken, however often it is in one; of a few documents everybody sees it."""
+    for number in range(6):
+        value = {**thread(number), "version": "9"} if number < 4 else {**thread(number), "thread_id": "", "agents": 3}
+        (store / "0" / f"0{number}.json").write_text(json.dumps(value), "utf-8")
+    *_, most, total = call("check", str(store)).out.splitlines()
+    assert most == "broken most: thread-version-unknown in 4, thread-schema in 2"
+    assert total.startswith("70 documents: 64 valid, 6 wrong; ")
+    refused = call("convert", str(store), "--to", "2.0.0", "--json")
+    assert "broken most" not in refused.out + refused.err
+    few = call("check", *(str(store / "0" / f"0{number}.json") for number in range(5)))
+    assert "broken most" not in few.out + few.err
+
+
 def test_what_is_left_out_is_said_once_a_kind(tmp_path: Path, call: Any) -> None:
     """Not once a message of each of many files."""
     text = "\n".join(json.dumps(ui_messages(number)) for number in range(50))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from tpharness.cli.batch.outputs import Output, open_output, write_result
 from tpharness.cli.batch.sources import BatchSource, Sources
 from tpharness.cli.batch.work import BatchNote, BatchOptions, DocumentDone, Work
 from tpharness.errors import InputError, ScenarioError, ThreadError, TpharnessError
+from tpharness.findings import Level
 from tpharness.output import json_bytes, write_bytes
 from tpharness.printable import say
 
@@ -31,6 +33,10 @@ _A_BATCH = 32
 """Documents that a worker process is given at once."""
 _AS_BEFORE = "as before"
 _SHOWN_FINDINGS = 3
+_MUST = Level.MUST.value
+_A_FEW = 5
+"""So many broken rules are seen at a glance; of more it is said how often each is broken."""
+_MOST_CODES = 8
 _PROGRESS_EVERY = 0.3
 
 
@@ -157,6 +163,8 @@ class _Total:
     options: BatchOptions
     code: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
+    wrong: Counter[str] = field(default_factory=Counter)
+    """In how many documents each rule is broken."""
     as_before: int = 0
     notes: Notes = field(default_factory=Notes)
     begun: float = field(default_factory=time.monotonic)
@@ -166,12 +174,14 @@ class _Total:
     def take(self, one: _One, output: Output) -> None:
         self.code = max(self.code, one.entry.code)
         self.outcomes[one.entry.outcome] = self.outcomes.get(one.entry.outcome, 0) + 1
-        if one.done is None:
+        done = one.done
+        if done is None:
             self.as_before += 1
         else:
             self.clear_progress()
             output.take(one.name, one.entry, one.result)
-            self._print_of(one, one.done)
+            self.wrong.update({found["code"] for found in done.facts.get("findings", ()) if found["level"] == _MUST})
+            self._print_of(one, done)
         self._progress()
 
     def _print_of(self, one: _One, done: DocumentDone) -> None:
@@ -212,6 +222,11 @@ class _Total:
     def print(self) -> None:
         """Print what was noted, each kind once, and how the documents ended."""
         self.notes.print()
+        err = self.options.as_json or self.options.verdict is None
+        if self.wrong.total() > _A_FEW:
+            most = self.wrong.most_common(_MOST_CODES)
+            more = f", and {len(self.wrong) - len(most)} more" if len(self.wrong) > len(most) else ""
+            say(f"broken most: {', '.join(f'{code} in {count:,}' for code, count in most)}{more}", err=err)
         judged = self.options.verdict
         passed = f"; {judged(self.outcomes)}" if judged is not None and self.code == 0 else ""
-        say(self._counts() + passed, err=self.options.as_json or judged is None)
+        say(self._counts() + passed, err=err)
