@@ -33,6 +33,9 @@ const CAPABILITIES = {
   limits: true,
   resume: true,
   integrity: true,
+  hash: true,
+  migrate: true,
+  history: true,
   detects: ["network_failure", "timeout", "user_cancelled"],
 };
 const KNOWN_REASONS = new Set(["user_cancelled", "network_failure", "timeout", "safety_halt", "error"]);
@@ -1572,6 +1575,232 @@ function resolve({ content_ref, data_base64 }) {
   return { data_base64 };
 }
 
+// ============================================================================ What it says of a thread (contract 1.2)
+
+const VERSIONS = ["2.0.0", "0.0.3", "0.0.4"]; // in the order of their lineage (R1)
+const DATA = ["args", "content", "event_data"]; // a null in them is the data
+const KNOWN_PARTS = new Set(["text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file"]);
+const clear = (value) => dense(value, ...DATA);
+const each = (list, change) => (Array.isArray(list) ? list.map(change) : list);
+const begins = (text, starts) => starts.some((start) => String(text ?? "").startsWith(start));
+
+/** R37: in UTC, without zeros at the end of the fraction; a time without an offset is one in UTC (R47). */
+function canonicalTime(text) {
+  if (!isText(text) || !isTime(text)) return text;
+  const [milliseconds, fraction] = instant(text);
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}${fraction && `.${fraction}`}Z`;
+}
+
+function canonicalTimes(source, ...names) {
+  for (const name of names) if (isText(source[name])) source[name] = canonicalTime(source[name]);
+  return source;
+}
+
+function canonicalPart(part) {
+  if (!KNOWN_PARTS.has(part?.part_kind)) return part; // R7
+  const out = clear(part);
+  if (["user-prompt", "file"].includes(part.part_kind)) {
+    if (Array.isArray(out.content)) out.content = out.content.map((item) => (isObject(item) ? clear(item) : item));
+    else if (isObject(out.content)) out.content = clear(out.content);
+  }
+  if (out.content == null && (part.part_kind !== "tool-return" || isObject(out.content_ref))) delete out.content; // R6
+  if (isObject(out.content_ref)) out.content_ref = withHashName(clear(out.content_ref));
+  return out;
+}
+
+const canonicalParts = (parts) =>
+  each(Array.isArray(parts) ? parts.filter((part) => !begins(part?.part_kind, ["meta:", "data-sys-"])) : parts, canonicalPart);
+
+function canonicalMessage(message) {
+  const out = canonicalTimes(clear(message), "timestamp");
+  if (out.parts) out.parts = canonicalParts(out.parts);
+  if (isObject(out.usage)) out.usage = clear(out.usage);
+  return out;
+}
+
+function canonicalTurn(turn, leftOut) {
+  const out = canonicalTimes(clear(turn), "submitted_at", "started_at", "completed_at");
+  const isKept = (message) => message.message_type !== "system" || !begins(message.event_type, leftOut);
+  if (out.messages) out.messages = out.messages.filter(isKept).map(canonicalMessage);
+  if (out.parts) out.parts = canonicalParts(out.parts);
+  if (isObject(out.interruption)) out.interruption = canonicalTimes(clear(out.interruption), "interrupted_at");
+  if (isObject(out.total_usage)) out.total_usage = clear(out.total_usage);
+  return out;
+}
+
+/** RFC 8785: keys by their UTF-16 units, and numbers and strings as JSON.stringify writes them. */
+function jcs(value) {
+  if (Array.isArray(value)) return `[${value.map(jcs).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${jcs(value[key])}`).join(",")}}`;
+}
+
+/** R37: the hash of version and turns; telemetry and metadata are left out, in 2.0.0 under their short names too (R50). */
+function hashOf({ version, turns }) {
+  const leftOut = ["meta:", "data-sys-", ...(version === "2.0.0" ? ["sys-"] : [])];
+  const bytes = jcs({ version, turns: turns.map((turn) => canonicalTurn(turn, leftOut)) });
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+/** R1: the thread in another version, one step of the lineage after the other, and the places of what was dropped. */
+function migrate(thread, to) {
+  const target = VERSIONS.indexOf(to);
+  let at = VERSIONS.indexOf(thread.version);
+  if (target < 0 || at < 0) throw new Refusal(`there is no way from ${thread.version} to ${to}`);
+  const dropped = [];
+  let turns = thread.turns.map((turn, index) => [`/turns/${index}`, turn]);
+  for (; at !== target; at += Math.sign(target - at)) {
+    const next = VERSIONS[at + Math.sign(target - at)];
+    if (next === "0.0.3" && at === 2) {
+      for (const [place, turn] of turns) if (turn.completion_status === "interrupted") dropped.push(place); // R18
+      turns = turns.filter(([, turn]) => turn.completion_status !== "interrupted");
+    }
+    turns = turns.map(([place, turn]) => [place, turn.turn_type === "user" ? turn : migrateTurn(turn, VERSIONS[at], next)]);
+  }
+  return { thread: { ...thread, version: to, turns: turns.map(([, turn]) => turn) }, dropped };
+}
+
+function migrateTurn({ completion_status, ...turn }, from, to) {
+  const names = from === "0.0.4" ? OLD_NAMES : to === "0.0.4" ? NEW_NAMES : table({});
+  const messages = turn.messages.map((message) => {
+    if (message.message_type === "system") return { ...message, event_type: names[message.event_type] ?? message.event_type };
+    if (from !== "2.0.0" && to !== "2.0.0") return message;
+    return { ...message, parts: message.parts.map((part) => migratePart(part, to)) };
+  });
+  return { ...turn, messages, ...(to === "0.0.4" ? { completion_status: "complete" } : {}) };
+}
+
+/** R6: 2.0.0 has no references, so the content of a return is the reference itself there. */
+function migratePart(part, to) {
+  if (part.part_kind !== "tool-return" || part.content_ref == null) return part;
+  if (to === "2.0.0") return { ...part, content: part.content_ref };
+  const { content, ...rest } = part;
+  return jcs(content ?? null) === jcs(part.content_ref) ? rest : part;
+}
+
+// What a part is in the messages of Pydantic AI, in which histories are given.
+const providerOf = (part) => (isText(part.provider_name) ? pick(part, "provider_name") : {});
+const inText = (value) => (isText(value) ? value : compact(value));
+const isBinary = (item) => item?.kind === "binary" && isText(item.data);
+const callForModel = (part) => ({
+  ...pick(part, "tool_name", "tool_call_id"),
+  args: part.args == null || isObject(part.args) ? (part.args ?? null) : inText(part.args),
+  ...providerOf(part),
+});
+const FOR_MODEL = table({
+  "response text": (part) => pick(part, "content", "id"),
+  "response thinking": (part) => ({
+    content: part.content || "",
+    ...pick(part, "signature", ...(part.provider_name === "unknown" ? [] : ["provider_name"])), // R15
+    ...(part.thinking_id == null ? {} : { id: part.thinking_id }),
+  }),
+  "response tool-call": callForModel,
+  "response builtin-tool-call": callForModel,
+  "response builtin-tool-return": (part) => ({
+    ...pick(part, "tool_name", "tool_call_id"),
+    content: part.content ?? null,
+    ...providerOf(part),
+  }),
+  "response file": (part) => (isBinary(part.content) ? pick(part, "content", "id") : null),
+  "request user-prompt": ({ content }) => {
+    if (isText(content)) return { content };
+    const kept = content.filter((item) => isText(item) || isBinary(item) || String(item.kind).endsWith("-url"));
+    return kept.length || !content.length ? { content: kept } : null;
+  },
+  "request tool-return": (part) => ({
+    ...pick(part, "tool_name", "tool_call_id", "metadata"),
+    content: part.content ?? null,
+    outcome: part.status ? (OUTCOMES[part.status] ?? "failed") : "success", // R62
+  }),
+  "request retry-prompt": (part) => ({ ...pick(part, "tool_name", "tool_call_id"), content: inText(part.content) }),
+});
+
+/** The messages that the next call of a model gets: of other agents by name (R25), no call without its return (R46). */
+function historyOf(thread, { viewing_agent, system_prompt, returns = {} }) {
+  const messages = system_prompt == null ? [] : [{ kind: "request", parts: [{ part_kind: "system-prompt", content: system_prompt }] }];
+  let waiting = null; // a response with calls: it is told with all of their returns, or without its calls
+
+  const partsOf = (holder, role, at) =>
+    (holder.parts ?? []).flatMap((part) => {
+      const told = FOR_MODEL[`${role} ${part.part_kind}`]?.(part);
+      const time = role === "request" && at != null ? { timestamp: canonicalTime(at) } : {};
+      return told ? [{ part_kind: part.part_kind, ...told, ...time }] : [];
+    });
+  const message = (kind, parts, at) => ({ kind, parts, ...(at == null ? {} : { timestamp: canonicalTime(at) }) });
+  const tellCycle = (at) => {
+    const { response, calls, answers } = waiting;
+    messages.push(response, message("request", [...calls.keys()].map((call) => answers.get(call)), at));
+    waiting = null;
+  };
+  const flush = () => {
+    if (!waiting) return;
+    const { response, calls, answers } = waiting;
+    const missing = [...calls.keys()].filter((call) => !answers.has(call));
+    if (missing.every((call) => Object.hasOwn(returns, call))) {
+      for (const call of missing) {
+        answers.set(call, { part_kind: "tool-return", tool_name: calls.get(call), tool_call_id: call, content: returns[call] });
+      }
+      return tellCycle(response.timestamp);
+    }
+    const parts = response.parts.filter((part) => part.part_kind !== "tool-call");
+    if (parts.length) messages.push({ ...response, parts });
+    waiting = null;
+  };
+  const request = (holder, at) => {
+    const others = [];
+    const isElsewhere = (part) => part.part_kind === "tool-return" && part.content_ref != null && part.content == null; // R6
+    const parts = (holder.parts ?? []).filter((part) => !isElsewhere(part));
+    for (const part of partsOf({ parts }, "request", at)) {
+      if (!["tool-return", "retry-prompt"].includes(part.part_kind) || !part.tool_call_id) others.push(part);
+      else if (waiting?.calls.has(part.tool_call_id)) {
+        waiting.answers.set(part.tool_call_id, { tool_name: waiting.calls.get(part.tool_call_id), ...part });
+      }
+    }
+    if (waiting && waiting.answers.size === waiting.calls.size) tellCycle(at);
+    if (!others.length) return;
+    flush();
+    messages.push(message("request", others, at));
+  };
+  const named = (part, agent) => {
+    if (viewing_agent == null || agent === viewing_agent || part.part_kind !== "text") return part;
+    return { ...part, content: `{agent:${thread.agents?.[agent]?.agent_name ?? agent}}: ${part.content ?? ""}` };
+  };
+  const response = (told) => {
+    const parts = partsOf(told, "response").map((part) => named(part, told.agent_id));
+    const { total_tokens, thinking_tokens, ...counts } = told.usage ?? {};
+    const usage = thinking_tokens == null ? counts : { ...counts, output_reasoning_tokens: thinking_tokens };
+    const facts = pick(told, "model_name", "provider_name", "provider_response_id", "finish_reason");
+    const sent = { ...message("response", parts, told.timestamp), ...facts, ...(Object.keys(usage).length ? { usage } : {}) };
+    const calls = new Map(parts.filter((part) => part.part_kind === "tool-call").map((part) => [part.tool_call_id, part.tool_name]));
+    flush();
+    if (calls.size) waiting = { response: sent, calls, answers: new Map() };
+    else if (parts.length) messages.push(sent);
+  };
+
+  for (const turn of thread.turns) {
+    if (turn.turn_type === "user") request(turn, turn.submitted_at);
+    for (const told of turn.messages ?? []) {
+      if (told.message_type === "response") response(told);
+      else if (told.message_type !== "system") request(told, told.timestamp);
+    }
+  }
+  flush();
+  return messages;
+}
+
+const isThread = (value) => isObject(value) && isText(value.version) && Array.isArray(value.turns);
+const QUESTIONS = table({
+  hash: (asked) => ({ hash: hashOf(asked.thread) }),
+  migrate: (asked) => migrate(asked.thread, asked.to),
+  history: (asked) => ({ messages: historyOf(asked.thread, asked) }),
+});
+
+/** Answer a question about a thread, whoever wrote it. */
+function answerQuestion(name, asked) {
+  check(asked, { thread: isThread });
+  return QUESTIONS[name](asked);
+}
+
 async function answerLine(request) {
   switch (request.op) {
     case "start":
@@ -1584,6 +1813,12 @@ async function answerLine(request) {
       return { received: { threads: request.threads } };
     case "resolve":
       return { resolved: resolve(request) };
+    case "hash":
+      return { hashed: answerQuestion("hash", request) };
+    case "migrate":
+      return { migrated: answerQuestion("migrate", request) };
+    case "history":
+      return { told: answerQuestion("history", request) };
     case "stop":
       return { stopped: true };
     default:
@@ -1804,6 +2039,10 @@ class Server {
         return this.reply(response, 200, { threads: body.threads });
       case "POST resolve":
         return this.reply(response, 200, resolve(body));
+      case "POST hash":
+      case "POST migrate":
+      case "POST history":
+        return this.reply(response, 200, answerQuestion(first, body));
       default:
         throw new Refusal(`there is nothing at ${request.method} ${url.pathname}`, 404);
     }

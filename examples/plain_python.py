@@ -32,6 +32,7 @@ import urllib.parse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -50,6 +51,9 @@ CAPABILITIES: Json = {
     "limits": True,
     "resume": True,
     "integrity": True,
+    "hash": True,
+    "migrate": True,
+    "history": True,
     "detects": ["network_failure", "timeout", "user_cancelled"],
 }
 KNOWN_REASONS = {"user_cancelled", "network_failure", "timeout", "safety_halt", "error"}
@@ -1554,6 +1558,311 @@ def resolve(reference: Json, data_base64: str) -> Json:
     return {"data_base64": data_base64}
 
 
+# ================================================================ What it says of a thread (contract 1.2)
+
+VERSIONS = ["2.0.0", "0.0.3", "0.0.4"]  # in the order of their lineage (R1)
+DATA = ("args", "content", "event_data")  # a null in them is the data
+KNOWN_PARTS = ("text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file")
+
+
+def clear(value: Json) -> Json:
+    return {name: item for name, item in value.items() if item is not None or name in DATA}
+
+
+def canonical_time(text: Any) -> Any:
+    """R37: in UTC, without zeros at the end of the fraction; a time without an offset is one in UTC (R47)."""
+    if not isinstance(text, str) or not is_time(text):
+        return text
+    moment, fraction = instant(text if TIME.fullmatch(text)[3] else f"{text}Z")  # type: ignore[index]  # it is a time
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction and f'.{fraction}'}Z"
+
+
+def canonical_times(source: Json, *names: str) -> Json:
+    return {name: canonical_time(value) if name in names else value for name, value in source.items()}
+
+
+def canonical_part(part: Json) -> Json:
+    kind = part.get("part_kind")
+    if kind not in KNOWN_PARTS:
+        return part  # R7
+    out = clear(part)
+    content = out.get("content")
+    if kind in ("user-prompt", "file") and isinstance(content, list):
+        out["content"] = [clear(item) if isinstance(item, dict) else item for item in content]
+    elif kind in ("user-prompt", "file") and isinstance(content, dict):
+        out["content"] = clear(content)
+    if content is None and (kind != "tool-return" or isinstance(out.get("content_ref"), dict)):
+        out.pop("content", None)  # R6
+    if isinstance(out.get("content_ref"), dict):
+        out["content_ref"] = with_hash_name(clear(out["content_ref"]))
+    return out
+
+
+def canonical_parts(holder: Json) -> Json:
+    if not isinstance(holder.get("parts"), list):
+        return holder
+    kept = [part for part in holder["parts"] if not str(part.get("part_kind", "")).startswith(("meta:", "data-sys-"))]
+    return {**holder, "parts": [canonical_part(part) for part in kept]}
+
+
+def canonical_message(message: Json) -> Json:
+    out = canonical_parts(canonical_times(clear(message), "timestamp"))
+    return {**out, "usage": clear(out["usage"])} if isinstance(out.get("usage"), dict) else out
+
+
+def canonical_turn(turn: Json, left_out: tuple[str, ...]) -> Json:
+    out = canonical_parts(canonical_times(clear(turn), "submitted_at", "started_at", "completed_at"))
+    if "messages" in out:
+        out["messages"] = [
+            canonical_message(message)
+            for message in out["messages"]
+            if message["message_type"] != "system" or not message.get("event_type", "").startswith(left_out)
+        ]
+    if isinstance(out.get("interruption"), dict):
+        out["interruption"] = canonical_times(clear(out["interruption"]), "interrupted_at")
+    if isinstance(out.get("total_usage"), dict):
+        out["total_usage"] = clear(out["total_usage"])
+    return out
+
+
+def jcs(value: Any) -> str:
+    """RFC 8785: keys by their UTF-16 units, and numbers as JavaScript writes them."""
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{jcs(key)}:{jcs(value[key])}" for key in keys) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(jcs, value)) + "]"
+    return number_text(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def number_text(number: float) -> str:
+    if number == 0:
+        return "0"
+    negative, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
+    text, size = "".join(map(str, digits)), len(digits)
+    point = size + int(exponent)
+    if size <= point <= 21:
+        told = text.ljust(point, "0")
+    elif 0 < point <= 21:
+        told = f"{text[:point]}.{text[point:]}"
+    elif -6 < point <= 0:
+        told = f"0.{'0' * -point}{text}"
+    else:
+        told = f"{text[0]}{text[1:] and f'.{text[1:]}'}e{point - 1:+d}"
+    return f"-{told}" if negative else told
+
+
+def hash_of(thread: Json) -> str:
+    """R37: telemetry and metadata are left out, in 2.0.0 under their short names too (R50)."""
+    left_out = ("meta:", "data-sys-", *(("sys-",) if thread["version"] == "2.0.0" else ()))
+    turns = [canonical_turn(turn, left_out) for turn in thread["turns"]]
+    data = jcs({"version": thread["version"], "turns": turns}).encode("utf-8", "surrogatepass")
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def migrate(thread: Json, to: str) -> Json:
+    """R1: the thread in another version, one step of the lineage after the other, and what was dropped."""
+    at, target = VERSIONS.index(thread["version"]), VERSIONS.index(to)
+    turns = [(f"/turns/{index}", turn) for index, turn in enumerate(thread["turns"])]
+    dropped = []
+    while at != target:
+        following = at + (1 if target > at else -1)
+        if VERSIONS[at] == "0.0.4":  # R18
+            dropped += [place for place, turn in turns if turn.get("completion_status") == "interrupted"]
+            turns = [(place, turn) for place, turn in turns if turn.get("completion_status") != "interrupted"]
+        turns = [(place, migrate_turn(turn, VERSIONS[at], VERSIONS[following])) for place, turn in turns]
+        at = following
+    return {"thread": {**thread, "version": to, "turns": [turn for _, turn in turns]}, "dropped": dropped}
+
+
+def migrate_turn(turn: Json, at: str, to: str) -> Json:
+    if turn["turn_type"] == "user":
+        return turn
+    names: dict[str, str] = {}
+    if at == "0.0.4":
+        names = NEW_NAMES
+    elif to == "0.0.4":
+        names = {old: new for new, old in NEW_NAMES.items()}
+    messages = []
+    for message in turn["messages"]:
+        if message["message_type"] == "system":
+            messages.append({**message, "event_type": names.get(message["event_type"], message["event_type"])})
+        elif "2.0.0" in (at, to):
+            messages.append({**message, "parts": [migrate_part(part, to) for part in message["parts"]]})
+        else:
+            messages.append(message)
+    kept = {name: value for name, value in turn.items() if name != "completion_status"}
+    return {**kept, "messages": messages, **({"completion_status": "complete"} if to == "0.0.4" else {})}
+
+
+def migrate_part(part: Json, to: str) -> Json:
+    """R6: 2.0.0 has no references, so the content of a return is the reference itself there."""
+    if part["part_kind"] != "tool-return" or part.get("content_ref") is None:
+        return part
+    if to == "2.0.0":
+        return {**part, "content": part["content_ref"]}
+    same = part.get("content") == part["content_ref"]
+    return {name: value for name, value in part.items() if name != "content"} if same else part
+
+
+# What a part is in the messages of Pydantic AI, in which histories are given.
+
+
+def in_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def is_binary(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("kind") == "binary" and isinstance(item.get("data"), str)
+
+
+def for_model(part: Json, role: str) -> Json | None:
+    named = pick(part, "tool_name", "tool_call_id")
+    provider = pick(part, "provider_name") if isinstance(part.get("provider_name"), str) else {}
+    match role, part["part_kind"]:
+        case "response", "text":
+            return pick(part, "content", "id")
+        case "response", "thinking":
+            known = {} if part.get("provider_name") == "unknown" else provider  # R15
+            own = {} if part.get("thinking_id") is None else {"id": part["thinking_id"]}
+            return {"content": part.get("content") or "", **pick(part, "signature"), **known, **own}
+        case "response", "tool-call" | "builtin-tool-call":
+            args = part.get("args")
+            return {**named, "args": args if args is None or isinstance(args, dict) else in_text(args), **provider}
+        case "response", "builtin-tool-return":
+            return {**named, "content": part.get("content"), **provider}
+        case "response", "file":
+            return pick(part, "content", "id") if is_binary(part["content"]) else None
+        case "request", "user-prompt":
+            content = part["content"]
+            if isinstance(content, str):
+                return {"content": content}
+            kept = [i for i in content if isinstance(i, str) or is_binary(i) or str(i.get("kind")).endswith("-url")]
+            return {"content": kept} if kept or not content else None
+        case "request", "tool-return":
+            outcome = OUTCOMES.get(part["status"], "failed") if part.get("status") else "success"  # R62
+            return {**named, **pick(part, "metadata"), "content": part.get("content"), "outcome": outcome}
+        case "request", "retry-prompt":
+            return {**named, "content": in_text(part.get("content"))}
+    return None
+
+
+class History:
+    """The messages that the next call of a model gets: no call without its return (R46)."""
+
+    def __init__(self, thread: Json, viewing_agent: str | None, returns: Json) -> None:
+        self.agents = thread.get("agents") or {}
+        self.viewing_agent = viewing_agent
+        self.returns = returns
+        self.messages: list[Json] = []
+        self.waiting: Json | None = None  # a response with calls: it is told with all returns, or without its calls
+        for turn in thread["turns"]:
+            if turn["turn_type"] == "user":
+                self.request(turn, turn.get("submitted_at"))
+            for message in turn.get("messages") or ():
+                if message["message_type"] == "response":
+                    self.response(message)
+                elif message["message_type"] != "system":
+                    self.request(message, message.get("timestamp"))
+        self.flush()
+
+    def message(self, kind: str, parts: list[Json], at: Any) -> Json:
+        return {"kind": kind, "parts": parts, **({} if at is None else {"timestamp": canonical_time(at)})}
+
+    def parts(self, holder: Json, role: str, at: Any = None) -> list[Json]:
+        time = {} if at is None else {"timestamp": canonical_time(at)}
+        told = [(part["part_kind"], for_model(part, role)) for part in holder.get("parts") or ()]
+        return [{"part_kind": kind, **part, **time} for kind, part in told if part is not None]
+
+    def response(self, told: Json) -> None:
+        parts = [self.named(part, told.get("agent_id")) for part in self.parts(told, "response")]
+        usage = {k: v for k, v in (told.get("usage") or {}).items() if k not in ("total_tokens", "thinking_tokens")}
+        if "thinking_tokens" in (told.get("usage") or {}):
+            usage["output_reasoning_tokens"] = told["usage"]["thinking_tokens"]
+        facts = pick(told, "model_name", "provider_name", "provider_response_id", "finish_reason")
+        sent = {
+            **self.message("response", parts, told.get("timestamp")),
+            **facts,
+            **({"usage": usage} if usage else {}),
+        }
+        calls = {part["tool_call_id"]: part.get("tool_name") for part in parts if part["part_kind"] == "tool-call"}
+        self.flush()
+        if calls:
+            self.waiting = {"response": sent, "calls": calls, "answers": {}}
+        elif parts:
+            self.messages.append(sent)
+
+    def named(self, part: Json, agent: Any) -> Json:
+        if self.viewing_agent is None or agent == self.viewing_agent or part["part_kind"] != "text":
+            return part
+        name = (self.agents.get(agent) or {}).get("agent_name", agent)
+        return {**part, "content": f"{{agent:{name}}}: {part.get('content') or ''}"}
+
+    def request(self, holder: Json, at: Any) -> None:
+        others = []
+        here = [
+            part
+            for part in holder.get("parts") or ()
+            if part["part_kind"] != "tool-return" or part.get("content_ref") is None or part.get("content") is not None
+        ]  # R6: what is stored elsewhere is not known here
+        for part in self.parts({"parts": here}, "request", at):
+            call = part.get("tool_call_id") if part["part_kind"] in ("tool-return", "retry-prompt") else None
+            if not call:
+                others.append(part)
+            elif self.waiting and call in self.waiting["calls"]:
+                self.waiting["answers"][call] = {"tool_name": self.waiting["calls"][call], **part}
+        if self.waiting and len(self.waiting["answers"]) == len(self.waiting["calls"]):
+            self.tell_cycle(at)
+        if others:
+            self.flush()
+            self.messages.append(self.message("request", others, at))
+
+    def tell_cycle(self, at: Any) -> None:
+        if self.waiting:
+            answers = [self.waiting["answers"][call] for call in self.waiting["calls"]]
+            self.messages += [self.waiting["response"], self.message("request", answers, at)]
+            self.waiting = None
+
+    def flush(self) -> None:
+        if not self.waiting:
+            return
+        response, answers = self.waiting["response"], self.waiting["answers"]
+        missing = {call: name for call, name in self.waiting["calls"].items() if call not in answers}
+        if missing.keys() <= self.returns.keys():
+            for call, name in missing.items():
+                content = self.returns[call]
+                answers[call] = {
+                    "part_kind": "tool-return",
+                    "tool_name": name,
+                    "tool_call_id": call,
+                    "content": content,
+                }
+            self.tell_cycle(response.get("timestamp"))
+            return
+        rest = [part for part in response["parts"] if part["part_kind"] != "tool-call"]
+        if rest:
+            self.messages.append({**response, "parts": rest})
+        self.waiting = None
+
+
+def history_of(asked: Json) -> list[Json]:
+    told = History(asked["thread"], asked.get("viewing_agent"), asked.get("returns") or {}).messages
+    if asked.get("system_prompt") is None:
+        return told
+    prompt = {"part_kind": "system-prompt", "content": asked["system_prompt"]}
+    return [{"kind": "request", "parts": [prompt]}, *told]
+
+
+def answer_question(name: str, asked: Json) -> Json:
+    match name:
+        case "hash":
+            return {"hash": hash_of(asked["thread"])}
+        case "migrate":
+            return migrate(asked["thread"], asked["to"])
+        case _:
+            return {"messages": history_of(asked)}
+
+
 def answer_line(request: Json) -> Json:
     match request["op"]:
         case "start":
@@ -1566,6 +1875,12 @@ def answer_line(request: Json) -> Json:
             return {"received": {"threads": request["threads"]}}
         case "resolve":
             return {"resolved": resolve(request["content_ref"], request["data_base64"])}
+        case "hash":
+            return {"hashed": answer_question("hash", request)}
+        case "migrate":
+            return {"migrated": answer_question("migrate", request)}
+        case "history":
+            return {"told": answer_question("history", request)}
         case "stop":
             return {"stopped": True}
         case other:
@@ -1753,6 +2068,8 @@ class Handler(BaseHTTPRequestHandler):
                     self.reply(200, {"threads": request["threads"]})
                 case "POST", ["resolve"]:
                     self.reply(200, resolve(request["content_ref"], request["data_base64"]))
+                case "POST", ["hash" | "migrate" | "history" as question]:
+                    self.reply(200, answer_question(question, request))
                 case _:
                     self.problem(404, f"there is nothing at {method} {url.path}")
         except (KeyError, TypeError, ValueError) as error:

@@ -58,10 +58,12 @@ FLOORS = (
         "checking",
         "verdict",
     ),
-    ("checks",),
+    (
+        "checks",
+        "rooms",
+    ),
     (
         "assertions",
-        "rooms",
         "targets",
     ),
     (

@@ -35,7 +35,8 @@ _HEADING = re.compile(r"^## (R\d+) — (.+)$", re.MULTILINE)
 class Clause:
     """One normative statement: where it holds, how strong it is, where it comes from, which rulings decide it.
 
-    `exercised_by` is `tools` for a statement that no stream can exercise; `why` then names the test that does.
+    `exercised_by` is `tools` for a statement that no stream can exercise; `why` then names the test that does. `asks`
+    is what a target has to answer before it counts, "" for nothing.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Clause:
     rulings: tuple[str, ...] = ()
     exercised_by: str = ""
     why: str = ""
+    asks: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,21 +110,11 @@ class Violation:
 @cache
 def load_clauses() -> Mapping[str, Clause]:
     """Return every clause by id, in the order of the file."""
-    clauses = (
-        Clause(
-            id=item["id"],
-            versions=tuple(item["versions"]),
-            level=item["level"],
-            text=item["text"],
-            document=item["source"]["document"],
-            section=item["source"]["section"],
-            rulings=tuple(item["rulings"]),
-            exercised_by=item.get("exercised_by", ""),
-            why=item.get("why", ""),
-        )
-        for item in load_suite_yaml(conformance_dir() / "clauses.yaml")
-    )
-    return {clause.id: clause for clause in clauses}
+    return {item["id"]: _clause(**item) for item in load_suite_yaml(conformance_dir() / "clauses.yaml")}
+
+
+def _clause(source: Mapping[str, str], versions: list[str], rulings: list[str], **plain: str) -> Clause:
+    return Clause(**source, **plain, versions=tuple(versions), rulings=tuple(rulings))
 
 
 @cache

@@ -28,6 +28,8 @@ class HistoriesRoom(Protocol):
     """Every name that a user can give."""
     run_history: Callable[[Any], Iterator[Any]]
     """Play scenarios through one history, as `run_suite` plays them on targets."""
+    thread_of_messages: Callable[..., Any]
+    """Make a thread of Pydantic AI's messages."""
 
 
 class ExploreRoom(Protocol):

@@ -9,9 +9,12 @@ import pytest
 from tpharness.certificate import CONFORMS, IN_PART, badge_endpoint, describe_side, verdict_line
 from tpharness.certificate.claims import as_before, make_claims
 from tpharness.certificate.counts import count_reports, find_extents
+from tpharness.certificate.statement import find_unasked
 from tpharness.readings import Readings
 from tpharness.targets import Reference
+from tpharness.targets.contract import QUESTIONS
 
+ALL = dict.fromkeys(QUESTIONS, True)
 Row = tuple[str, str, int, list[str]]
 KEPT: Row = ("cycles/a", "passed", 3, ["cycle.kept"])
 RETURNS: Row = ("cycles/b", "passed", 2, ["cycle.all-returns", "cycle.kept"])
@@ -32,6 +35,11 @@ def test_addresses_are_shown_without_secrets(spec: str, shown: str) -> None:
     assert describe_side(Reference(), spec, "server")["address"] == shown
 
 
+def _result(row: Row) -> dict[str, Any]:
+    id_, outcome, cases, clauses = row
+    return {"id": id_, "outcome": outcome, "cases": cases, "clauses": clauses, "findings": []}
+
+
 def claim(*playings: list[Row], profile: str = "cycles") -> dict[str, Any]:
     """Return the claim for a profile, by the results of a server with each of its clients."""
     side = {"capabilities": {"readings": Readings().as_json()}}
@@ -39,16 +47,17 @@ def claim(*playings: list[Row], profile: str = "cycles") -> dict[str, Any]:
         {
             "versions": ["0.0.4"],
             "problems": [],
-            "results": [
-                {"id": id_, "outcome": outcome, "cases": cases, "clauses": clauses, "findings": []}
-                for id_, outcome, cases, clauses in rows
-            ],
+            "results": [_result(row) for row in rows],
         }
         for rows in playings
     ]
-    known = ("cycle.kept", "cycle.all-returns", "cycle.partial-text-dropped", "interrupt.user-cancelled")
-    counted = [{"server": side, "client": side, **count_reports([report])} for report in reports]
-    (made,) = make_claims(counted, [find_extents(report, known) for report in reports], [profile], "0.0.4")
+    known = (
+        *("cycle.kept", "cycle.all-returns", "cycle.partial-text-dropped", "interrupt.user-cancelled"),
+        *("thread.one-version", "migrate.downgrade"),
+    )
+    unasked = find_unasked({"server": {**side, "address": "stdio:mine"}, "client": {**side, "address": "reference"}})
+    counted = [{"server": side, "client": side, **count_reports([report], unasked)} for report in reports]
+    (made,) = make_claims(counted, [find_extents(report, known, unasked) for report in reports], [profile], "0.0.4")
     return made
 
 
@@ -97,3 +106,30 @@ def test_the_line_and_the_badge_tell_what_is_claimed_in_part() -> None:
     assert verdict_line(predicate) == "none of 1 profile and 1 in part of 0.0.4 (set 2026-11), 1 of 4 clauses"
     assert badge_endpoint(predicate)["message"] == "none of 1 profile and 1 in part"
     assert badge_endpoint(predicate)["color"] == "yellow"
+
+
+def test_a_target_is_not_certified_for_what_it_was_not_asked() -> None:
+    """The reference beside a target answers everything, and shows nothing of the target; alone it is the target."""
+    rows: list[Row] = [("versions/a", "passed", 2, ["thread.one-version", "migrate.downgrade"])]
+    report = {"versions": ["0.0.4"], "problems": [], "results": [_result(row) for row in rows]}
+    known = ("thread.one-version", "migrate.downgrade")
+    mute, reference = {"address": "stdio:mine", "capabilities": {}}, {"address": "reference", "capabilities": ALL}
+    asked = {"address": "stdio:mine", "capabilities": {"migrate": True, "hash": False}}
+    for server, client, judged in [
+        (mute, reference, 1),
+        (reference, mute, 1),
+        (asked, reference, 2),
+        (asked, mute, 1),
+        (reference, reference, 2),
+    ]:
+        unasked = find_unasked({"server": server, "client": client})
+        extent = find_extents(report, known, unasked)["versions"]
+        assert (len(extent.judged), len(extent.owed)) == (judged, 2)
+        assert (count_reports([report], unasked)["clauses"]["migrate.downgrade"]["passed"] > 0) is (judged == 2)
+
+
+def test_a_claim_says_what_the_target_does_not_answer() -> None:
+    """In part where other clauses of the profile were judged."""
+    made = claim([("versions/a", "passed", 2, ["thread.one-version", "migrate.downgrade"])], profile="versions")
+    why = "1 of 2 clauses were not judged: migrate.downgrade; the target does not declare that it answers migrate"
+    assert (made["status"], made["why"]) == (IN_PART, why)

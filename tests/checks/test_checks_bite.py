@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from tpharness.checks import CHECKS, Check, Delivery, Evidence, OpenCall, Resolution, SentRun, Side, Variant
+from tpharness.checks import (
+    CHECKS,
+    Check,
+    Delivery,
+    Evidence,
+    OpenCall,
+    Resolution,
+    SentRun,
+    Side,
+    ThreadAnswer,
+    Variant,
+)
 from tpharness.checks.expectations import EXPECTATIONS
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol import history
@@ -146,6 +157,23 @@ def resolution(right: bytes | None, given: bytes | None) -> Resolution:
     return Resolution(stored="one byte is another one", right=right, given=given)
 
 
+def answer(question: str, got: Any, right: Any) -> Evidence:
+    """Return evidence of a server that answered this where that was right."""
+    asked = "the messages for its model"
+    one = ThreadAnswer(question=question, side="server", version=Version.V0_0_4, asked=asked, got=got, right=right)
+    return evidence(answers=(one,))
+
+
+def migrated(document: Document, *dropped: str) -> Document:
+    """Return the answer to a question for another version."""
+    return {"thread": document, "dropped": list(dropped)}
+
+
+def told(**fields: Any) -> list[Document]:
+    """Return messages for a model: a response with one call."""
+    return [{"kind": "response", "parts": [{"part_kind": "tool-call", "tool_name": "t", **fields}]}]
+
+
 RIGHT: dict[str, list[Evidence]] = {
     "identity": [
         evidence(),
@@ -165,6 +193,12 @@ RIGHT: dict[str, list[Evidence]] = {
     "idempotence": [evidence(repeated=(Variant(name="again", side="server", thread=copy.deepcopy(GOOD)),))],
     "resumable": [evidence()],
     "integrity": [evidence(resolutions=(resolution(b"x", b"x"), resolution(None, None)))],
+    "asked": [
+        answer("hash", "sha256:a", "sha256:a"),
+        answer("migrate", migrated(GOOD), migrated(copy.deepcopy(GOOD))),
+        answer("history", told(args='{"a": 1}', own=True), told(args={"a": 1.0})),
+        answer("import", told(args=None), told()),
+    ],
     "arguments": [evidence(open_calls=(OpenCall(call_id="c1", given=None),))],
     "said": [evidence(sent=(SentRun(asked="m1", named="m1"), SentRun(asked="m1"), SentRun()))],
     "expectations": [
@@ -216,6 +250,16 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
         ("content-not-verified", evidence(resolutions=(resolution(b"x", b"y"),))),
         ("content-not-verified", evidence(resolutions=(resolution(None, b""),))),
         ("content-refused", evidence(resolutions=(resolution(b"x", None),))),
+    ],
+    "asked": [
+        ("hash-differs", answer("hash", "sha256:b", "sha256:a")),
+        ("migration-differs", answer("migrate", migrated(LESS), migrated(GOOD))),
+        ("migration-differs", answer("migrate", migrated(GOOD, "/turns/1"), migrated(GOOD))),
+        ("migration-differs", answer("migrate", migrated({**GOOD, "x": 1}), migrated(GOOD))),
+        ("history-differs", answer("history", told(args={"a": 1}) * 2, told(args={"a": 1}))),
+        ("history-differs", answer("history", told(args={"a": 1, "b": 2}), told(args={"a": 1}))),
+        ("history-differs", answer("history", None, told())),
+        ("import-differs", answer("import", "turn-malformed: …", told())),
     ],
     "arguments": [("arguments-look-whole", evidence(open_calls=(OpenCall(call_id="c1", given=INVENTED),)))],
     "said": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from typing import Any
 
 import pytest
@@ -80,6 +81,10 @@ async def test_capabilities_declare_everything(serve: Serve) -> None:
         "disconnect": ["stop", "continue"],
         "detects": ["network_failure", "timeout", "user_cancelled"],
         "wires": ["vsp", "ag-ui"],
+        "hash": True,
+        "migrate": True,
+        "history": True,
+        "import": True,
         "readings": {"R20": "drop", "R21": "all-returns", "R24": "drop"},
     }
 
@@ -236,3 +241,47 @@ async def test_surrogates_that_deltas_split_are_joined(serve: Serve) -> None:
         document = await peer.thread("t")
     assert b'"delta":"\\ud83d"}' in data
     assert document["turns"][0]["messages"][0]["parts"][0]["content"] == "\U0001f600"
+
+
+def _thread(version: str, **turn: Any) -> dict[str, Any]:
+    agent = {**HELLO_TURN, **turn}
+    return {
+        "version": version,
+        "thread_id": "t",
+        "created_at": AT.format(0),
+        "updated_at": "2025-01-20T10:00:04Z",
+        "agents": AGENTS,
+        "turns": [user_turn("Hi"), {name: value for name, value in agent.items() if value is not None}],
+    }
+
+
+async def test_it_says_of_any_thread_what_it_is_asked(serve: Serve) -> None:
+    """The hash is that of bytes that are written out here; nothing has to be stored."""
+    text = {"part_kind": "text", "content": "Hello"}
+    prompt = {"part_kind": "user-prompt", "content": "Hi", "timestamp": AT.format(0)}
+    told = [
+        {"kind": "request", "parts": [prompt], "timestamp": AT.format(0)},
+        {"kind": "response", "parts": [text], "timestamp": "2025-01-20T10:00:02Z"},
+    ]
+    digest = hashlib.sha256(b'{"turns":[],"version":"0.0.4"}').hexdigest()
+    async with serve() as peer:
+        empty = {**_thread("0.0.4"), "turns": []}
+        assert await peer.answer("POST", "/hash", {"thread": empty}) == (200, {"hash": f"sha256:{digest}"})
+        older = _thread("0.0.3", completion_status=None)
+        answer = await peer.answer("POST", "/migrate", {"thread": _thread("0.0.4"), "to": "0.0.3"})
+        assert answer == (200, {"thread": older, "dropped": []})
+        assert await peer.answer("POST", "/history", {"thread": _thread("0.0.4")}) == (200, {"messages": told})
+        asked = {"messages": told, "thread_id": "u", "agent_id": "a", "at": AT.format(0)}
+        status, made = await peer.answer("POST", "/import", asked)
+        assert (status, made["thread"]["thread_id"]) == (200, "u")
+        assert await peer.answer("POST", "/history", made) == (200, {"messages": told})
+
+
+async def test_what_is_not_a_thread_is_refused(serve: Serve) -> None:
+    """By the contract, and what fits it by the rules of threads: the refusal says why."""
+    broken = _thread("0.0.4", completion_status="done")
+    async with serve() as peer:
+        assert (await peer.answer("POST", "/hash", {"thread": {"version": "0.0.4"}}))[0] == 422
+        status, told = await peer.answer("POST", "/migrate", {"thread": broken, "to": "0.0.3"})
+    assert status == 422
+    assert "not a valid 0.0.4 thread" in told["error"]["message"]

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = [check.name for check in CHECKS]
 FEW = (
     *("basics", "cycles/three-steps", "interruptions/client-*", "stream/id-of-the-message"),
-    *("tools/content-ref", "documents/0-0-3-content-ref"),
+    *("tools/content-ref", "documents/0-0-3-content-ref", "threads/everything-in-each-version"),
 )
 """What each check has something to judge in, in each version where it ever has."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.seeded_defects import (
+    answers,
     approvals,
     calls,
     cycles,
@@ -72,6 +73,7 @@ DEFECTS = (
     *servers.DEFECTS,
     *unnoticed.DEFECTS,
     *wire_words.DEFECTS,
+    *answers.DEFECTS,
 )
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""
@@ -94,8 +96,6 @@ ELSEWHERE = {
     ),
     "canon.telemetry-renamed": "no target writes telemetry under its new name; "
     "tests/seeded_defects/test_seeded_defects.py::test_a_wrong_reader_of_documents_fails_for_the_clauses_that_it_breaks",
-    "canon.hash": "a hash of another kind is the same on both sides; "
-    "tests/seeded_defects/test_seeded_defects.py::test_the_hash_is_sha256_over_the_canonical_bytes",
     "sync.truth": "a target is held to the reference, and a changed reference to itself; "
     "tests/run/test_truth.py::test_two_that_are_wrong_alike_fail_and_both_are_told",
 }

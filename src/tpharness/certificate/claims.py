@@ -3,8 +3,8 @@
 In: the playings of `counts.count_reports`, how much they have judged, and the names of the profiles. Out: claims as
 `conformance/schemas/certificate.schema.json` has them. A profile conforms if at least one of its cases was judged, all
 that were judged have passed in every order, and, where it has faults, one of those was judged too. It conforms in part
-if some of its clauses in which the target has a part were not judged by any case, and is not judged if none was. Every
-claim says of how much it is.
+if some of its clauses in which the target has a part were not judged by any case, or the target was not asked what they
+are about, and is not judged if none was. Every claim says of how much it is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpharness.certificate.counts import Extent
+from tpharness.clauses import load_clauses
 from tpharness.profiles import SuiteProfile, load_profiles
 from tpharness.readings import Readings
 
@@ -43,11 +44,16 @@ def make_claims(
         missing = sorted(clause for clause in owed if not all(clause in one.judged for one in found))
         if status == CONFORMS and missing:
             status = IN_PART if len(missing) < len(owed) else "not-judged"
-            why = f"{len(missing)} of {len(owed)} clauses were not judged: {_some(missing)}"
+            why = f"{len(missing)} of {len(owed)} clauses were not judged: {_some(missing)}{_not_asked(found)}"
         cases = {"judged": sum(one.judged_cases for one in found), "of": sum(one.cases for one in found)}
         clauses = {"judged": len(owed) - len(missing), "of": len(owed)}
         claims.append({"profile": name, "status": status, "why": why, "cases": cases, "clauses": clauses})
     return claims
+
+
+def _not_asked(extents: Sequence[Extent]) -> str:
+    asked = sorted({load_clauses()[clause].asks for one in extents for clause in one.unasked})
+    return f"; the target does not declare that it answers {', '.join(asked)}" if asked else ""
 
 
 def claim_extent(claim: Mapping[str, Any]) -> str:

@@ -25,14 +25,17 @@ _TALLIES = {
 """Under which name a case counts by its outcome; `failed` for every other outcome."""
 
 
-def count_reports(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the counts of the first report, and as `unstable` the verdicts that differ in another one."""
+def count_reports(reports: Sequence[Mapping[str, Any]], unasked: Collection[str] = ()) -> dict[str, Any]:
+    """Return the counts of the first report, and as `unstable` the verdicts that differ in another one.
+
+    No case counts for the clauses that are `unasked`: what they are about, the target was not asked.
+    """
     first = reports[0]["results"]
     return {
         "versions": list(reports[0]["versions"]),
         "counts": dict(sorted(_count(first).items())),
         "profiles": _by_profile(first),
-        "clauses": _by_clause(first),
+        "clauses": _by_clause(first, unasked),
         "departures": [
             {"id": one["id"], "findings": list(_codes(one)), "reason": one["reason"]}
             for one in sorted(first, key=lambda one: str(one["id"]))
@@ -47,16 +50,20 @@ def count_reports(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 class Extent:
     """How much of a profile one playing has judged: cases, and the clauses of the profile.
 
-    `cases` and `owed` leave out the cases in which the target has no part: nobody could judge it by them.
+    `cases` and `owed` leave out the cases in which the target has no part: nobody could judge it by them. What the
+    `unasked` clauses are about it was not asked, since it does not declare that it answers: they are owed, not judged.
     """
 
     judged_cases: int = 0
     cases: int = 0
     judged: set[str] = field(default_factory=set)
     owed: set[str] = field(default_factory=set)
+    unasked: set[str] = field(default_factory=set)
 
 
-def find_extents(report: Mapping[str, Any], clauses: Collection[str]) -> dict[str, Extent]:
+def find_extents(
+    report: Mapping[str, Any], clauses: Collection[str], unasked: Collection[str] = ()
+) -> dict[str, Extent]:
     """Return for each profile how much of it a report has judged; of the clauses only those that are named count."""
     known = set(clauses)
     found = {name: Extent() for name in load_profiles()}
@@ -68,9 +75,10 @@ def find_extents(report: Mapping[str, Any], clauses: Collection[str]) -> dict[st
             cited = {clause for clause in one["clauses"] if clause in known and profile.has_clause(clause)}
             extent.cases += one["cases"]
             extent.owed |= cited
+            extent.unasked |= cited & {*unasked}
             if tally != "not_judged":
                 extent.judged_cases += one["cases"]
-                extent.judged |= cited
+                extent.judged |= cited - extent.unasked
     return found
 
 
@@ -117,11 +125,11 @@ def _by_profile(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: row for name, row in rows.items() if any(row.values())}
 
 
-def _by_clause(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _by_clause(results: Sequence[Mapping[str, Any]], unasked: Collection[str]) -> dict[str, Any]:
     rows: dict[str, dict[str, int]] = {}
     for one, tally in _tallied(results):
         for clause in one["clauses"]:
-            rows.setdefault(clause, _empty())[tally] += one["cases"]
+            rows.setdefault(clause, _empty())["not_judged" if clause in unasked else tally] += one["cases"]
     return dict(sorted(rows.items()))
 
 

@@ -19,8 +19,9 @@ from tpharness.errors import InputError
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.parse import parse_json
 from tpharness.run.applicable import describe_target
+from tpharness.run.questions import unasked_clauses
 from tpharness.run.tracing.secrets import find_secrets
-from tpharness.targets.contract import ClientTarget, ServerTarget
+from tpharness.targets.contract import QUESTIONS, ClientTarget, ServerTarget
 from tpharness.targets.forms import capabilities_json
 
 __all__ = [
@@ -127,17 +128,29 @@ def summarise(
     playings = [
         {
             **{key: side[key] for key in ("server", "client", "reports", "traces")},
-            **count_reports([reports[name] for name in side["reports"]]),
+            **count_reports([reports[name] for name in side["reports"]], find_unasked(side)),
         }
         for side in sides
     ]
     wanted = load_requirements()[-1]
-    extents = [find_extents(reports[side["reports"][0]], wanted.clauses) for side in sides]
+    extents = [find_extents(reports[side["reports"][0]], wanted.clauses, find_unasked(side)) for side in sides]
     return {
         "playings": playings,
         "requirements": judge_requirements(wanted, playings),
         "claims": make_claims(playings, extents, profiles, wanted.version),
     }
+
+
+def find_unasked(side: Mapping[str, Any]) -> frozenset[str]:
+    """Return the clauses about what the targets of a playing were not asked: one of them does not declare it.
+
+    The reference beside a target is none of them.
+    """
+    both = [side["server"], side["client"]]
+    targets = [one for one in both if one["address"] != "reference"] or both
+    return unasked_clauses(
+        [[question for question in QUESTIONS if one["capabilities"].get(question)] for one in targets]
+    )
 
 
 def read_report(data: bytes, name: str) -> dict[str, Any]:

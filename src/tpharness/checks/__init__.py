@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Variant,
     )
     from tpharness.checks.header import compare_header
+    from tpharness.checks.thread_answers import ThreadAnswer, judge_answers
 
 __all__ = [
     "CHECKS",
@@ -35,8 +36,10 @@ __all__ = [
     "Side",
     "Split",
     "Thread",
+    "ThreadAnswer",
     "Variant",
     "compare_header",
+    "judge_answers",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -57,5 +60,6 @@ __getattr__, __dir__ = lazy_names(
             "Variant",
         ),
         "tpharness.checks.header": ("compare_header",),
+        "tpharness.checks.thread_answers": ("ThreadAnswer", "judge_answers"),
     },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tpharness.checks.arguments import ARGUMENTS
+from tpharness.checks.asked import ASKED
 from tpharness.checks.chunking import CHUNKING
 from tpharness.checks.contract import Check
 from tpharness.checks.convergence import CONVERGENCE
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     IDEMPOTENCE,
     RESUMABLE,
     INTEGRITY,
+    ASKED,
     ARGUMENTS,
     SAID,
     EXPECTATIONS,

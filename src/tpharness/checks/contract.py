@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -19,6 +19,9 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare, Expectation
 from tpharness.verdict.result import NotApplicable
+
+if TYPE_CHECKING:
+    from tpharness.checks.thread_answers import ThreadAnswer
 
 __all__ = [
     "ONE_SIDE",
@@ -132,7 +135,8 @@ class Evidence:
     server's thread; `trail` the client's threads over growing prefixes of its stream, each different from the one
     before, and `skipped_states` how many were left out between them; `rechunked` the same bytes or texts split
     differently; `repeated` the same thing done twice; `resolutions` what the client gave out for references (R56), and
-    `unresolved` why there are none; `open_calls` the calls inside whose arguments runs were cut, and what the server's
+    `unresolved` why there are none; `answers` what the targets said of threads when they were asked, and `unasked` why
+    they were not; `open_calls` the calls inside whose arguments runs were cut, and what the server's
     streams say of them; `sent` what its streams say beside the thread, run by run.
     """
 
@@ -150,6 +154,8 @@ class Evidence:
     repeated: tuple[Variant, ...] = ()
     resolutions: tuple[Resolution, ...] = ()
     unresolved: str = "contents are asked for once in a scenario, without a cut and without a fault"
+    answers: tuple[ThreadAnswer, ...] = ()
+    unasked: str = "the scenario is about nothing that a target is asked, or no target declares that it answers it"
     open_calls: tuple[OpenCall, ...] = ()
     sent: tuple[SentRun, ...] = ()
     expectation: Expectation | None = None

@@ -15,7 +15,7 @@ from tpharness.protocol.canonical import canonical_time, is_left_out
 from tpharness.protocol.versions import Version, event_name
 from tpharness.scenario.outline import outline
 
-__all__ = ["EXPECTATIONS", "in_version"]
+__all__ = ["EXPECTATIONS", "find_mismatch", "in_version"]
 
 _EVENT = re.compile(r"event\(([^)]*)\)")
 _DATA = frozenset({"args", "event_data", "metadata", "client_metadata"})
@@ -67,8 +67,8 @@ def in_version(lines: Sequence[str], version: Version) -> list[str]:
 
 
 def _thread(wanted: Mapping[str, Any], version: Version, thread: Thread) -> list[Finding]:
-    miss = _mismatch(thread, wanted, "")
-    if miss is None or _mismatch(thread, _stripped(wanted, version), "") is None:
+    miss = find_mismatch(thread, wanted)
+    if miss is None or find_mismatch(thread, _stripped(wanted, version)) is None:
         return []
     pointer, got, expected = miss
     expected = "(absent)" if expected is None else expected  # R37: so is null
@@ -88,7 +88,7 @@ def _stripped(wanted: Mapping[str, Any], version: Version) -> Mapping[str, Any]:
     return {**wanted, "turns": turns}
 
 
-def _mismatch(got: Any, wanted: Any, pointer: str, *, data: bool = False) -> tuple[str, Any, Any] | None:
+def find_mismatch(got: Any, wanted: Any, pointer: str = "", *, data: bool = False) -> tuple[str, Any, Any] | None:
     """Return the first place where `got` does not match `wanted`: maps may have more keys, lists not more items.
 
     A key that is wanted as null may be absent, and a time may be written with another offset or fraction (R37). In
@@ -107,7 +107,7 @@ def _mismatch(got: Any, wanted: Any, pointer: str, *, data: bool = False) -> tup
                     return f"{pointer}/{key}", got[key], value
                 continue
             inside = data or key in _DATA or (key == "content" and got.get("part_kind") in _RESULTS)
-            if (miss := _mismatch(got[key], value, f"{pointer}/{key}", data=inside)) is not None:
+            if (miss := find_mismatch(got[key], value, f"{pointer}/{key}", data=inside)) is not None:
                 return miss
         more = [key for key in got if key not in wanted] if data else []
         return (f"{pointer}/{more[0]}", got[more[0]], "(absent)") if more else None
@@ -115,7 +115,7 @@ def _mismatch(got: Any, wanted: Any, pointer: str, *, data: bool = False) -> tup
         if not isinstance(got, list | tuple):
             return pointer, got, list(wanted)
         for index, (held, value) in enumerate(zip(got, wanted, strict=False)):
-            if (miss := _mismatch(held, value, f"{pointer}/{index}", data=data)) is not None:
+            if (miss := find_mismatch(held, value, f"{pointer}/{index}", data=data)) is not None:
                 return miss
         shared = min(len(got), len(wanted))
         if len(got) > shared:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tpharness.histories import registry
+from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.suite import run_history
 
-__all__ = ["all_names", "find_names", "run_history"]
+__all__ = ["all_names", "find_names", "run_history", "thread_of_messages"]
 
 
 def find_names(name: str) -> list[str]:

@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from tpharness.errors import TpharnessError
 from tpharness.findings import shorten
 from tpharness.output import json_bytes
 from tpharness.protocol.versions import Version, newest_version, version_names
@@ -39,7 +40,8 @@ from tpharness.reference_app.store import SqliteStore, Store
 from tpharness.reference_app.stream import STREAM_HEADERS, ReplayResponse
 from tpharness.reference_app.threads import Threads
 from tpharness.targets import forms
-from tpharness.targets.contract import Capabilities
+from tpharness.targets.answering import answer_question, own_questions
+from tpharness.targets.contract import QUESTIONS, Capabilities
 from tpharness.wires.registry import WIRES, default_wire
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ def declared_capabilities(settings: Settings) -> Capabilities:
         resume=True,
         seed=True,
         integrity=True,
+        answers=own_questions(),
         durable=settings.store is not None,
         detects=("network_failure", "timeout", "user_cancelled"),
         wires=tuple(WIRES),
@@ -97,6 +100,7 @@ class ReferenceApp:
                 Route("/receive", self._receive, methods=["POST"]),
                 Route("/adopt", self._adopt, methods=["POST"]),
                 Route("/resolve", self._resolve, methods=["POST"]),
+                *(Route(f"/{question}", self._answer, methods=["POST"]) for question in QUESTIONS),
                 Route("/content/{digest}", self._content, methods=["GET"]),
                 Route("/openapi.json", self._openapi, methods=["GET"]),
             ],
@@ -241,6 +245,14 @@ class ReferenceApp:
     async def _adopt(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "adoptRequest"))
         return _json({"threads": value["threads"]})
+
+    async def _answer(self, request: Request) -> Response:
+        question = request.url.path.removeprefix("/")
+        value = await read_request(request, self.settings, partial(require_valid, f"{question}Request"))
+        try:
+            return _json(answer_question(question, value))
+        except TpharnessError as error:
+            raise Refusal(422, str(error), hint=error.hint) from None
 
     async def _resolve(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "resolveRequest"))

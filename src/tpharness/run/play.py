@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from tpharness import run as runner
 from tpharness.checks import Delivery, Evidence, SentRun, Side, Variant
+from tpharness.clauses import load_clauses
 from tpharness.dialects import DIALECTS
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
@@ -127,6 +128,10 @@ async def play(
     sent = _read_sent_runs(script, again) if again is not None and not lost else ()
     with judging():
         server, client = _play_reference(case, script, turns, served, players)
+    asked = (("server", players.server, (server, served)), ("client", players.client, (client, received)))
+    clauses = map(load_clauses().get, case.scenario.clauses if thorough and not lost else ())
+    questions = {clause.asks for clause in clauses if clause and clause.asks}
+    answers = await runner.ask_sides(questions, asked) if questions else ()
     # Remote targets report nothing about events and streams, so the reference's findings stand for theirs.
     if served is not None and server is not None and "server" in players.remote and case.scenario.expect.findings:
         served = replace(served, findings=(*served.findings, *server.findings))
@@ -148,6 +153,7 @@ async def play(
             repeated=_variants_of(repeated, version),
             resolutions=resolutions,
             unresolved=unresolved,
+            answers=tuple(one for one in answers if one.version is version),
             open_calls=open_calls,
             sent=sent,
             expectation=case.scenario.expect,

@@ -21,6 +21,8 @@ from tpharness.wires.registry import WIRES
 
 __all__ = [
     "DEFAULT_WIRES",
+    "QUESTIONS",
+    "AnsweringTarget",
     "Capabilities",
     "ClientSession",
     "ClientTarget",
@@ -42,6 +44,9 @@ __all__ = [
 
 DEFAULT_WIRES = (next(iter(WIRES)),)
 """What the streams of a target are that does not say it."""
+
+QUESTIONS = ("hash", "migrate", "history", "import")
+"""What a target can be asked of a thread; each is a capability of its own (contract 1.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +71,7 @@ class Capabilities:
     integrity: bool = False
     detects: tuple[str, ...] = ()
     wires: tuple[str, ...] = DEFAULT_WIRES
+    answers: tuple[str, ...] = ()
 
     @property
     def shows_interrupted(self) -> Version | None:
@@ -205,6 +211,15 @@ class ResolvingClient(ClientTarget, Protocol):
 
     async def resolve(self, reference: Mapping[str, Any], data: bytes) -> bytes | None:
         """Resolve a `content_ref`, whose store answers with `data`; return what is given out, None if refused (R56)."""
+        ...
+
+
+@runtime_checkable
+class AnsweringTarget(Protocol):
+    """A target that says something of a thread which it is given, and that it need not have written."""
+
+    async def answer(self, question: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer one of `QUESTIONS`, as control.schema.json has request and answer. TargetError if it does not."""
         ...
 
 

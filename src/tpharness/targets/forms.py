@@ -23,9 +23,10 @@ from tpharness.protocol.jcs import escape
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.resources import schema_path
-from tpharness.targets.contract import DEFAULT_WIRES, Capabilities, Packet, RunScript, Script, Stream
+from tpharness.targets.contract import DEFAULT_WIRES, QUESTIONS, Capabilities, Packet, RunScript, Script, Stream
 
 __all__ = [
+    "ANSWERS",
     "CONTRACT",
     "capabilities_from",
     "capabilities_json",
@@ -54,12 +55,16 @@ __all__ = [
 CONTRACT = "1.2"
 """The version of the contract that is spoken here."""
 
+ANSWERS = {"hash": "hashed", "migrate": "migrated", "history": "told", "import": "imported"}
+"""What a target is asked of a thread → the name of the answer."""
+
 _MOST = 3
 _FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable", "integrity")
 
 _CAPABILITIES = frozenset(
     (
         *_FLAGS,
+        *QUESTIONS,
         "contract",
         "name",
         "version",
@@ -128,6 +133,7 @@ def capabilities_json(capabilities: Capabilities, roles: Sequence[str]) -> dict[
         "disconnect": list(capabilities.disconnect),
         "detects": list(capabilities.detects),
         "wires": list(capabilities.wires),
+        **{question: question in capabilities.answers for question in QUESTIONS},
         "readings": capabilities.readings.as_json(),
     }
 
@@ -156,6 +162,7 @@ def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
         disconnect=tuple(value.get("disconnect", ())),
         detects=tuple(value.get("detects", ())),
         wires=tuple(value.get("wires", DEFAULT_WIRES)),
+        answers=tuple(question for question in QUESTIONS if value.get(question, False)),
         **{name: value.get(name, False) for name in _FLAGS},
     )
 

@@ -31,6 +31,7 @@ from tpharness.targets.client_promises import (
 from tpharness.targets.contract import Capabilities, Script, Stream, TargetOutput
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import (
+    ANSWERS,
     capabilities_from,
     case_json,
     case_threads,
@@ -172,6 +173,14 @@ class HttpClient:
         answer = await self._post("/resolve", resolve_json(reference, data))
         what = f"POST {self._endpoint.base}/resolve: the answer"
         return resolved_from(require_valid("resolved", answer, what), what)
+
+    async def answer(self, question: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ask something of a thread. TargetError if the client does not answer it."""
+        await self.open()
+        what = f"POST {self._endpoint.base}/{question}: the answer"
+        answer = await self._post(f"/{question}", dict(request))
+        answered: Mapping[str, Any] = require_valid(ANSWERS[question], answer, what)
+        return answered
 
     # ------------------------------------------------------------------------------------------------ a case
 

@@ -21,7 +21,7 @@ from tpharness.findings import Finding, Place
 from tpharness.journal import UserTurn
 from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, StreamEnd, TargetOutput
 from tpharness.targets.endpoint import Endpoint
-from tpharness.targets.forms import capabilities_from, user_json
+from tpharness.targets.forms import ANSWERS, capabilities_from, require_valid, user_json
 from tpharness.targets.http_run import HttpOptions, HttpRun
 from tpharness.targets.http_thread import HttpThread
 from tpharness.targets.net import Http
@@ -117,6 +117,14 @@ class HttpServer:
     async def close(self) -> None:
         """Close the connections of the running loop."""
         await self._http.close()
+
+    async def answer(self, question: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ask something of a thread. TargetError if the server does not answer it."""
+        await self.open()
+        answer = await self._http.ask("POST", self._control, f"/{question}", dict(request), hint=CAPABILITIES_HINT)
+        what = f"POST {self._control.base}/{question}: the answer"
+        answered: Mapping[str, Any] = require_valid(ANSWERS[question], answer.value, what)
+        return answered
 
     async def serve(self, script: Script) -> TargetOutput:
         """Play the script on a new thread; return its threads, the packets of each run and how each stream ended.

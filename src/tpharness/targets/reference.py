@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import Any
 
 from tpharness.dialects import DIALECTS
@@ -19,6 +21,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder, RunState, event_kind
 from tpharness.targets.contract import (
+    QUESTIONS,
     Capabilities,
     ClientSession,
     Packet,
@@ -193,7 +196,11 @@ class Reference:
 
     def __init__(self, *, readings: Readings | None = None) -> None:
         self._capabilities = Capabilities(
-            name="reference", readings=readings or Readings(), integrity=True, wires=tuple(WIRES)
+            name="reference",
+            readings=readings or Readings(),
+            integrity=True,
+            wires=tuple(WIRES),
+            answers=QUESTIONS if find_spec("tpharness.histories") else QUESTIONS[:-1],
         )
 
     @property
@@ -231,6 +238,12 @@ class Reference:
         """Give out the content if it is the one that the reference names (R56)."""
         digest = hashlib.sha256(data).hexdigest()
         return None if find_mismatch(reference, digest=digest, size=len(data)) else data
+
+    async def answer(self, question: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Say something of a thread."""
+        with judging():
+            answered: Mapping[str, Any] = resolve_name("tpharness.targets.answering:answer_question")(question, request)
+            return answered
 
 
 def is_foreign(target: object) -> bool:

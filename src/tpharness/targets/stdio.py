@@ -26,6 +26,7 @@ from tpharness.protocol.versions import Version
 from tpharness.targets.children import split_command
 from tpharness.targets.contract import Capabilities, RunScript, Script, Stream, TargetOutput
 from tpharness.targets.forms import (
+    ANSWERS,
     CONTRACT,
     capabilities_from,
     case_json,
@@ -55,6 +56,7 @@ _ANSWERS = {
     "adopt": "received",
     "resolve": "resolved",
     "stop": "stopped",
+    **ANSWERS,
 }
 """Operation → the field of its answer."""
 
@@ -100,6 +102,11 @@ class _Stdio:
         for process in idle:
             stop = json_bytes({"op": "stop", "id": next(self._ids)})
             await self._in_thread(process, process.stop, stop, _STOP_SECONDS)
+
+    async def answer(self, question: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ask something of a thread. TargetError if the process does not answer it."""
+        answered: Mapping[str, Any] = await self._ask(question, **request)
+        return answered
 
     async def _ask(self, op: str, **more: Any) -> Any:
         """Send a request to a free process, a new one if there is none; return the field of the answer."""

@@ -1,0 +1,76 @@
+"""What a target said of a thread → where it is not what is right. Loaded where a target was asked anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.checks.contract import Evidence
+from tpharness.checks.expectations import find_mismatch
+from tpharness.facts import parse_tool_args
+from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol.versions import Version
+
+__all__ = ["ThreadAnswer", "judge_answers"]
+
+_KINDS = {
+    "hash": Kind("hash-differs"),
+    "migrate": Kind("migration-differs"),
+    "history": Kind("history-differs"),
+    "import": Kind("import-differs"),
+}
+_IN_TEXT = {"tool-call": "args", "builtin-tool-call": "args", "retry-prompt": "content"}
+_WHOLE = ("hash", "migrate")
+"""Questions whose answer has nothing beside what is right; the messages of a model may have more fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadAnswer:
+    """What a side answered when it was asked something of a thread, and what is right.
+
+    `question` is the capability that it declares for it, `asked` says in words what was asked.
+    """
+
+    question: str
+    side: str
+    version: Version
+    asked: str
+    got: Any
+    right: Any
+
+
+def judge_answers(evidence: Evidence) -> list[Finding]:
+    """Return a finding for each wrong answer."""
+    found = []
+    for one in evidence.answers:
+        miss = _mismatch(one)
+        if miss is not None:
+            pointer, got, expected = miss
+            kind = _KINDS[one.question]
+            place = Place(case=evidence.case, side=one.side, pointer=pointer)
+            found.append(kind.at(place, f"{kind.title}; asked for was {one.asked}", got=got, expected=expected))
+    return found
+
+
+def _mismatch(one: ThreadAnswer) -> tuple[str, Any, Any] | None:
+    got, right = (one.got, one.right) if one.question in _WHOLE else (_parsed(one.got), _parsed(one.right))
+    miss = find_mismatch(got, right)
+    if miss is None and one.question in _WHOLE and (more := find_mismatch(one.right, one.got)) is not None:
+        pointer, expected, got = more
+        return pointer, got, expected
+    return miss
+
+
+def _parsed(messages: Any) -> Any:
+    """Return messages with the values of arguments and of retry prompts, which may be given as their JSON text."""
+    if not isinstance(messages, list):
+        return messages
+    return [
+        {**message, "parts": [_parsed_part(part) for part in message["parts"]]} if "parts" in message else message
+        for message in messages
+    ]
+
+
+def _parsed_part(part: dict[str, Any]) -> dict[str, Any]:
+    name = _IN_TEXT.get(str(part.get("part_kind")))
+    return part if name is None else {**part, name: parse_tool_args(part.get(name))}
