@@ -18,6 +18,8 @@ PART = f"{FIRST}/parts/0"
 RETURN = "/turns/0/messages/1/parts/0"
 MODE = "/turns/0/client_metadata/mode"
 PICTURE = {"kind": "binary", "data": "AA==", "media_type": "image/png", "identifier": "i"}
+CUT = {"reason": "timeout", "interrupted_at": "2025-01-20T10:00:09Z"}
+NUMBERS = ("index", "position", "ordinal", "sequence_no", "part_index")
 KINDS = [value for module in (schema, problems) for value in vars(module).values() if isinstance(value, Kind)]
 
 
@@ -279,6 +281,9 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
         (run(request(2, prompt(""))), run(request(2)), FIRST),
         (run(response(2, text(""))), run(response(2)), FIRST),
     ],
+    "complete-turn-without-end": [
+        (run(response(2, text())), run(response(2, text()), completed_at=None), "/turns/0/completed_at")
+    ],
     "interrupted-before-0.0.4": [
         (
             thread(agent(response(2, text()), completion_status="complete"), version="0.0.3"),
@@ -286,6 +291,13 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             "/turns/0",
         )
         for status in ("interrupted", "streaming")
+    ]
+    + [  # with an end besides, the interruption is a field that the version does not know (R7)
+        (
+            thread(agent(response(2, text()), interruption=CUT), version="0.0.3"),
+            thread(agent(response(2, text()), interruption=CUT, completed_at=None), version="0.0.3"),
+            "/turns/0",
+        ),
     ],
     "system-prompt-stored": [
         (
@@ -311,6 +323,11 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             thread(user(), agent(response(1, text()), request(2, prompt("Hi")))),
             thread(user(), agent(event(1, "data-app-x"), request(2, prompt("Hi")))),
             "/turns/1/messages/1",
+        ),
+        (  # a list of one text is that text
+            thread(user(), agent(request(1, part("user-prompt", content=["Hi", "Go"])))),
+            thread(user(), agent(request(1, part("user-prompt", content=["Hi"])))),
+            "/turns/1/messages/0",
         ),
     ],
     "content-and-reference": [
@@ -338,13 +355,13 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
     ],
     "return-large": [
         (
-            thread(called("x" * (100 * 1024 - 2))),  # the two quotes count
-            thread(called("x" * (100 * 1024 - 1))),
+            thread(called("x" * (100 * 1024 - 3))),  # the two quotes count
+            thread(called("x" * (100 * 1024 - 2))),  # the guide keeps what is smaller than 100 * 1024
             f"{RETURN}/content",
         ),
         (  # however few items it has
+            thread(called({"text": "x" * (100 * 1024 - 12)})),
             thread(called({"text": "x" * (100 * 1024 - 11)})),
-            thread(called({"text": "x" * (100 * 1024 - 10)})),
             f"{RETURN}/content",
         ),
         (  # 2.0.0 has no references to move it to
@@ -636,13 +653,57 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
     "field-numbers-order": [
         (run(response(2, text(), data={"seq": 1})), run(response(2, text(), seq=1)), f"{FIRST}/seq"),
         (thread(user()), thread(user(turn_number=0)), "/turns/0/turn_number"),
+        (run(response(2, part("custom:x", index=1))), run(response(2, {**text(), "index": 0})), f"{PART}/index"),
+        *((run(response(2, text())), run(response(2, text(), **{name: 1})), f"{FIRST}/{name}") for name in NUMBERS),
     ],
     "field-states-pending": [
         (run(response(2, call("c1", args={name: 1}))), run(response(2, call("c1", **{name: False}))), f"{PART}/{name}")
-        for name in ("pending", "awaiting_approval", "deferred", "state")
+        for name in ("pending", "awaiting_approval", "deferred", "state", "requires_approval", "approval_status")
+    ]
+    + [  # a return has a status, and a call has none
+        (thread(called(status="error")), run(response(2, {**call("c1"), "status": "pending"})), f"{PART}/status")
     ]
     + [  # an extension has fields of its own
         (run(response(2, part("custom:x", state=1))), run(response(2, {**text(), "state": "done"})), f"{PART}/state")
+    ],
+    "normative-name-reused": [
+        (
+            thread(agent(event(2, "error", event_data={"error": ""}), response(3, text())), version="0.0.3"),
+            thread(agent(event(2, "error", event_data=said), response(3, text())), version="0.0.3"),
+            f"{FIRST}/event_data",
+        )
+        for said in ({"field": "city"}, None, {"error": 7})
+    ],
+    "version-within-thread": [
+        (thread(user(client_metadata={"a:version": 1})), thread(user(version="0.0.3")), "/turns/0/version"),
+        (run(response(2, part("custom:x", version=1))), run(response(2, text(), version="2.0.0")), f"{FIRST}/version"),
+    ],
+    "interruption-with-orchestration": [
+        (
+            run(response(2, text()), cut=True, interruption={**CUT, "acme:retry": True, "note": "x"}),
+            run(response(2, text()), cut=True, interruption={**CUT, name: value}),
+            f"/turns/0/interruption/{name}",
+        )
+        for name, value in (("retry", True), ("max_retries", 3), ("severity", "fatal"), ("resume", "later"))
+    ],
+    "message-of-another-agent": [
+        (run(response(2, text())), run(response(2, text(), agent_id="b")), f"{FIRST}/agent_id"),
+        (  # an event may be of whomever it is about
+            run(event(2, "data-app-x", agent_id="b")),
+            run(request(2, prompt("Go"), agent_id="b")),
+            f"{FIRST}/agent_id",
+        ),
+    ],
+    "content-kind-unknown": [
+        (
+            thread(user(0, part("user-prompt", content=["x", {**PICTURE, "kind": "binary"}]))),
+            thread(user(0, part("user-prompt", content=["x", {"kind": "attachment", "name": "a.pdf"}]))),
+            "/turns/0/parts/0/content/1/kind",
+        ),
+    ],
+    "agent-prefix-stored": [
+        (run(response(2, text("{agent:C}: Hi"))), run(response(2, text("{agent:B}: Hi"))), f"{PART}/content"),
+        (run(response(2, text("As {agent:b}: Hi"))), run(response(2, text("{agent:b}: Hi"))), f"{PART}/content"),
     ],
     "field-of-streaming": [
         (

@@ -35,7 +35,10 @@ PARTS: list[dict[str, Any]] = [
 ANSWERS: list[dict[str, Any]] = [
     {"part_kind": "tool-return", "tool_name": "f", "tool_call_id": "c9", "status": "success", "content": 1},
     {"part_kind": "retry-prompt", "content": "x", "tool_name": "f", "tool_call_id": "c9"},
-    {"part_kind": "user-prompt", "content": ["x", {"kind": "image-url", "url": "u", "identifier": "i"}, BINARY]},
+    {
+        "part_kind": "user-prompt",
+        "content": ["x", {"kind": "image-url", "url": "u", "identifier": "i", "force_download": False}, BINARY],
+    },
 ]
 SEEN_BEFORE = {  # what a condition of the schema has seen to be an object, and the version, which chooses the schema
     *("thread", "thread.version", "user_turn", "agent_turn", "text", "thinking", "tool-call", "retry-prompt"),

@@ -16,6 +16,7 @@ import orjson
 
 from tpharness.finding_log import MOST_OF_A_KIND
 from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol import problems
 from tpharness.protocol.jcs import escape
 from tpharness.protocol.pieces import split
 from tpharness.protocol.versions import Version, version_names
@@ -26,6 +27,7 @@ __all__ = ["SchemaPlace", "load_schema_places", "schema_findings"]
 
 SCHEMA = Kind("thread-schema")
 NO_VERSION = Kind("thread-version-unknown")
+NO_END = Kind("complete-turn-without-end")
 _KINDS = (
     SCHEMA,
     Kind("link-malformed"),
@@ -34,7 +36,7 @@ _KINDS = (
     Kind("turn-malformed"),
     Kind("client-metadata-malformed"),
     Kind("completion-status-unknown"),
-    Kind("complete-turn-without-end"),
+    NO_END,
     Kind("complete-turn-with-interruption"),
     Kind("interrupted-turn-malformed"),
     Kind("message-malformed"),
@@ -114,6 +116,9 @@ def _first_misfits(thread: Any, version: Version) -> list[Finding]:
         for error in _without_conclusions(_validator(version).iter_errors(piece.value)):
             absent = error.instance is None and _value_at(piece.value, error.instance_path) is None
             finding = _finding(error, piece.path(error.instance_path), version, absent=absent)
+            if finding.kind is NO_END and not version.features.interrupted_turns:
+                path = error.instance_path[:-1] if absent else error.instance_path
+                finding = _judge_cut(finding, _value_at(piece.value, path), piece.path(path))
             found[finding.code, finding.place.pointer, finding.message] = finding
             if len(found) > MOST_OF_A_KIND:
                 *first, other = found.values()
@@ -162,6 +167,15 @@ def _finding(error: Any, path: Sequence[str | int], version: Version, *, absent:
     got = None if missing else error.instance
     expected = None if place.expected in words else place.expected
     return place.kind.at(Place(pointer=pointer), words, got=got, expected=expected)
+
+
+def _judge_cut(finding: Finding, turn: Any, path: Sequence[str | int]) -> Finding:
+    """Return what is wrong with a turn without an end: if it says that it was interrupted, it has to go (R18)."""
+    if not isinstance(turn, Mapping) or turn.get("completed_at") is not None:
+        return finding
+    if turn.get("interruption") is None and turn.get("completion_status") not in ("interrupted", "streaming"):
+        return finding
+    return problems.OLD_INTERRUPTED.at(Place(pointer="".join(f"/{escape(str(step))}" for step in path)))
 
 
 def _is_field(path: Sequence[str | int]) -> bool:

@@ -28,6 +28,10 @@ def find_unknown_agents(index: Index) -> Iterator[Finding]:
         agent = message.get("agent_id")
         if isinstance(agent, str) and agent not in index.agents:
             yield p.UNKNOWN_AGENT.at(Place(pointer=f"{message_pointer(t, m)}/agent_id"), got=agent)
+        elif isinstance(agent, str) and message["message_type"] != "system":
+            ran = index.thread["turns"][t]["agent_id"]
+            if agent != ran:
+                yield p.OTHER_AGENT.at(Place(pointer=f"{message_pointer(t, m)}/agent_id"), got=agent, expected=ran)
         if message["message_type"] == "system":
             named = [message.get("source_agent"), *(message.get("target_agents") or ())]
             for name in named:

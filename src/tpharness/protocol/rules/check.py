@@ -17,7 +17,12 @@ from tpharness.protocol import schema
 from tpharness.protocol.jcs import unsafe_places, write_safe
 from tpharness.protocol.rules.agents import find_bad_links, find_short_agent_ids, find_unknown_agents
 from tpharness.protocol.rules.calls import find_bad_pairs
-from tpharness.protocol.rules.events import find_bad_event_data, find_bad_event_names, find_odd_event_names
+from tpharness.protocol.rules.events import (
+    find_bad_event_data,
+    find_bad_event_names,
+    find_odd_event_names,
+    find_reused_names,
+)
 from tpharness.protocol.rules.index import Index, Rule, build_index
 from tpharness.protocol.rules.parts import find_bad_metadata_keys, find_bad_parts, find_odd_parts
 from tpharness.protocol.rules.times import find_bad_times, find_times_of_other_forms, find_times_without_offset
@@ -77,6 +82,7 @@ RULES: tuple[Rule, ...] = (
     Rule(find=find_unwritten_fields),
     Rule(find=find_bad_event_names),
     Rule(find=find_bad_event_data, needs=lambda features: features.event_tiers),
+    Rule(find=find_reused_names, needs=lambda features: features.namespaces and not features.event_tiers),
     Rule(find=find_short_agent_ids, observes=True),
     Rule(find=find_odd_parts, observes=True),
     Rule(find=find_odd_event_names, needs=lambda features: features.namespaces, observes=True),

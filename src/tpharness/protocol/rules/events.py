@@ -18,7 +18,7 @@ from tpharness.protocol.versions import (
     neutral_event_name,
 )
 
-__all__ = ["find_bad_event_data", "find_bad_event_names", "find_odd_event_names"]
+__all__ = ["find_bad_event_data", "find_bad_event_names", "find_odd_event_names", "find_reused_names"]
 
 _ORCHESTRATION = frozenset(
     (
@@ -63,6 +63,17 @@ def find_bad_event_data(index: Index) -> Iterator[Finding]:
             yield p.SAYS_TOO_LITTLE.at(place, got=data, expected=": ".join(_SAYS[name]))
         for field in sorted(_ORCHESTRATION.intersection(fields)):
             yield p.ORCHESTRATION.at(Place(pointer=f"{pointer}/event_data/{field}"), got=fields[field])
+
+
+def find_reused_names(index: Index) -> Iterator[Finding]:
+    """R58: find the errors of a version before the tiers that do not say what went wrong: the name has another use."""
+    name = index.version.features.normative_events[ERROR_EVENT]
+    for t, m, message in index.events:
+        data = message.get("event_data")
+        fields: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+        if message["event_type"] == name and not isinstance(fields.get("error"), str):
+            place = Place(pointer=f"{message_pointer(t, m)}/event_data")
+            yield p.REUSED_NAME.at(place, got=data, expected=": ".join(_SAYS[ERROR_EVENT]))
 
 
 def find_odd_event_names(index: Index) -> Iterator[Finding]:

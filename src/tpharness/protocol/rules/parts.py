@@ -21,6 +21,7 @@ _HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
 _SEPARATOR = re.compile(r"[:./_-]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _INTERRUPTED = "[Request interrupted by user"
+_CONTENT_KINDS = ("image-url", "audio-url", "video-url", "document-url", "binary")
 _RESPONSE = "a response"
 _REQUEST = "a request or a user turn"
 _HOME = {
@@ -42,6 +43,7 @@ _NAMED = {"response": "a response", "request": "a request", "user": "a user turn
 
 def find_bad_parts(index: Index) -> Iterator[Finding]:
     """R6, R8, R12, R57: find parts in the wrong kind of message, system prompts, and contents that cannot be read."""
+    prefixes = _prefixes(index)
     for t, m, k, holder, part in index.parts:
         kind = part["part_kind"]
         home = _HOME.get(kind)
@@ -54,6 +56,10 @@ def find_bad_parts(index: Index) -> Iterator[Finding]:
             yield p.MISPLACED.at(Place(pointer=part_pointer(t, m, k)), words, got=kind, expected=f"in {home}")
         if kind in ("file", "user-prompt") and type(part["content"]) is not str:
             yield from _bytes(part["content"], f"{part_pointer(t, m, k)}/content")
+            if kind == "user-prompt":
+                yield from _unknown_items(part["content"], f"{part_pointer(t, m, k)}/content")
+        elif kind == "text" and part["content"].startswith(prefixes):
+            yield p.STORED_PREFIX.at(Place(pointer=f"{part_pointer(t, m, k)}/content"), got=part["content"][:80])
         elif kind in ("tool-call", "builtin-tool-call"):
             if isinstance(part.get("args"), str) and isinstance(parse_tool_args(part["args"]), dict):
                 yield p.TEXT_ARGS.at(Place(pointer=f"{part_pointer(t, m, k)}/args"), got=part["args"])
@@ -61,8 +67,22 @@ def find_bad_parts(index: Index) -> Iterator[Finding]:
             reference, content = part.get("content_ref"), part.get("content")
             if reference is not None:
                 yield from _reference(reference, content, part_pointer(t, m, k))
-            elif (size := _size(content)) > _LARGE:
+            elif (size := _size(content)) >= _LARGE:
                 yield p.LARGE.at(Place(pointer=f"{part_pointer(t, m, k)}/content"), got=f"{size} bytes")
+
+
+def _prefixes(index: Index) -> tuple[str, ...]:
+    """Return the beginnings of texts by which a history names the agents of the thread to another agent."""
+    agents = index.thread["agents"].values()
+    return tuple(f"{{agent:{name}}}: " for agent in agents for name in {agent["agent_id"], agent["agent_name"]})
+
+
+def _unknown_items(content: Any, pointer: str) -> Iterator[Finding]:
+    """Find items of the user's content of a kind that the version does not have."""
+    for i, item in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(item, Mapping) and item["kind"] not in _CONTENT_KINDS:
+            expected = f"one of {', '.join(_CONTENT_KINDS)}"
+            yield p.UNKNOWN_CONTENT.at(Place(pointer=f"{pointer}/{i}/kind"), got=item["kind"], expected=expected)
 
 
 def _bytes(content: Any, pointer: str) -> Iterator[Finding]:

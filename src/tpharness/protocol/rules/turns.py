@@ -53,7 +53,16 @@ def find_repeated_input(index: Index) -> Iterator[tuple[int, int]]:
 
 
 def _repeats(request: Mapping[str, Any], user_turn: Mapping[str, Any]) -> bool:
-    return request["message_type"] == "request" and bool(request["parts"]) and request["parts"] == user_turn["parts"]
+    parts, said = request["parts"] if request["message_type"] == "request" else (), user_turn["parts"]
+    return bool(parts) and (parts == said or list(map(_one_text, parts)) == list(map(_one_text, said)))
+
+
+def _one_text(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a prompt whose list of one text is that text (R9)."""
+    content = part.get("content")
+    if part["part_kind"] == "user-prompt" and isinstance(content, list) and len(content) == 1:
+        return {**part, "content": content[0]}
+    return part
 
 
 def _carries(message: Mapping[str, Any]) -> bool:
