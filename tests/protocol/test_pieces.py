@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.protocol.test_thread_schemas import with_version
 
-from tpharness.protocol import pieces, schema
+from tpharness.protocol import misfits, pieces
 from tpharness.protocol.pieces import Piece, split
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.schema import schema_findings
@@ -66,7 +66,7 @@ def documents() -> Iterator[Any]:
 
 def test_what_does_not_fit_is_found_in_pieces_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The findings do not depend on the size of the pieces."""
-    monkeypatch.setattr(schema, "MOST_OF_A_KIND", 10_000)
+    monkeypatch.setattr(misfits, "MOST_OF_A_KIND", 10_000)
     wrong = list(documents())
     assert len(wrong) > 100
     in_one = [{(f.code, f.place.pointer, f.message) for f in schema_findings(document)} for document in wrong]
@@ -93,7 +93,7 @@ def test_a_large_wrong_document_is_read_only_as_far_as_it_is_reported(monkeypatc
             given_out.append(piece)
             yield piece
 
-    monkeypatch.setattr(schema, "split", counted)
+    monkeypatch.setattr(misfits, "split", counted)
     found = schema_findings(with_version("2.0.0") | {"turns": [{}] * 200_000})
     assert len(found) == 51
     assert len(given_out) <= 2

@@ -281,9 +281,6 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
         (run(request(2, prompt(""))), run(request(2)), FIRST),
         (run(response(2, text(""))), run(response(2)), FIRST),
     ],
-    "complete-turn-without-end": [
-        (run(response(2, text())), run(response(2, text()), completed_at=None), "/turns/0/completed_at")
-    ],
     "interrupted-before-0.0.4": [
         (
             thread(agent(response(2, text()), completion_status="complete"), version="0.0.3"),

@@ -12,7 +12,8 @@ import pytest
 from tests.places import places, replace_at
 
 from tpharness.clauses import load_clauses
-from tpharness.protocol.schema import load_schema_places, schema_findings
+from tpharness.protocol.misfits import load_schema_places
+from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version
 from tpharness.resources import schema_path
 
@@ -37,7 +38,7 @@ ANSWERS: list[dict[str, Any]] = [
     {"part_kind": "retry-prompt", "content": "x", "tool_name": "f", "tool_call_id": "c9"},
     {
         "part_kind": "user-prompt",
-        "content": ["x", {"kind": "image-url", "url": "u", "identifier": "i", "force_download": False}, BINARY],
+        "content": ["x", {"kind": "image-url", "url": "u", "identifier": "i"}, BINARY],
     },
 ]
 SEEN_BEFORE = {  # what a condition of the schema has seen to be an object, and the version, which chooses the schema
