@@ -171,6 +171,11 @@ def test_strict_imports_only_what_is_whole(tmp_path: Path, call: Any) -> None:
     assert called.code == 1
     assert [path.name for path in target.rglob("[0-9]*.json")] == ["1.json"]
     assert "1 imported, 1 incomplete" in called.err
+    printed = call("import", "-", "--from", "ai-sdk", "--strict", "--json", stdin=text.encode())
+    assert [(line["outcome"], "result" in line) for line in lines(printed.out)] == [
+        ("imported", True),
+        ("incomplete", False),  # a document of which nothing is made has its line, too
+    ]
     alone = call("import", "-", "--from", "ai-sdk", "--strict", stdin=json.dumps(ui_messages(2)).encode())
     assert (alone.code, alone.out) == (1, "")
     assert "not imported, since --strict allows nothing to be left out" in alone.err

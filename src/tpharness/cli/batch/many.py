@@ -195,7 +195,7 @@ class _Total:
             report = {"document": one.name, "outcome": done.outcome, **done.facts}
             if one.written and self.options.makes:
                 report["written"] = one.written
-            if self.options.output != "-" or (failed and one.result is None):
+            if self.options.output != "-" or one.result is None:
                 write_bytes("-", json_bytes(report) + b"\n")
         else:
             say(*done.lines)
