@@ -344,6 +344,8 @@ func (c serveCase) serve() object {
 }
 
 // oldNames are those of the normative events before 0.0.4 (R1).
+var knownReasons = map[string]bool{"user_cancelled": true, "timeout": true, "network_failure": true, "safety_halt": true, "error": true}
+
 var oldNames = map[string]string{
 	"data-tp-agent_handoff": "agent.handoff",
 	"data-tp-thread_spawn":  "thread.spawn",
@@ -483,7 +485,11 @@ func (r *run) play(turn givenTurn) {
 			reason = cut.Reason
 		}
 		if cut.Tell == "abort" {
-			r.carry(object{"interrupted_at": cut.At})
+			facts := object{"interrupted_at": cut.At}
+			if !knownReasons[cut.Reason] {
+				facts["reason"] = reason // R27: an abort may name any word
+			}
+			r.carry(facts)
 			r.send(object{"type": "abort", "reason": cut.Reason})
 			r.out.WriteString("data: [DONE]\n\n")
 			r.flush(nil)

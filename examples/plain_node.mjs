@@ -492,7 +492,8 @@ class Run {
     if (this.thread.turn.end != null) return [];
     this.thread.interrupt(reason, at);
     this.at = at;
-    return tell ? [...this.carry(), { type: "abort", reason }] : [];
+    const own = KNOWN_REASONS.has(reason) ? null : this.thread.turn.reason; // R27: an abort may name any word
+    return tell ? [...this.carry({ reason: own }), { type: "abort", reason }] : [];
   }
 
   /** Tell what the stream does not say (R39). What holds already is not said again. */
@@ -1371,7 +1372,9 @@ class Client {
   on_abort(chunk) {
     this.enter();
     this.useUp();
-    const reason = KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled";
+    const known = KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled";
+    const reason = this.facts.reason || known;
+    delete this.facts.reason;
     this.thread.interrupt(reason, this.facts.interrupted_at ?? this.at);
     this.over = true;
   }

@@ -32,7 +32,7 @@ class CarriedFacts(dict[str, Any]):
 
     def leave_agent(self) -> None:
         """Forget the model of an agent that hands over, and when its turn ended: the next agent has its own (R45)."""
-        for name in (*STANDING, "completed_at", "interrupted_at"):
+        for name in (*STANDING, "completed_at", "interrupted_at", "reason"):
             self.pop(name, None)
 
     def take(self, name: str) -> Any:
@@ -56,7 +56,7 @@ def facts_of(data: Any) -> dict[str, Any]:
 
 def _is_fact(name: str, value: Any) -> bool:
     """Whether a value has the type of its fact; a time is one with or without an offset (R47)."""
-    if not isinstance(value, _TYPES.get(name, str)) or (name == "agent_id" and not value):  # R2
+    if not isinstance(value, _TYPES.get(name, str)) or (name in ("agent_id", "reason") and not value):  # R2
         return False
     return name not in _TIMES or is_time(value) or is_time(f"{value}Z")
 

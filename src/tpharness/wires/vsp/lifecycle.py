@@ -24,7 +24,7 @@ from tpharness.wires.vsp.states import StreamState
 __all__ = ["KNOWN_REASONS", "Lifecycle"]
 
 KNOWN_REASONS = frozenset({"user_cancelled", "timeout", "network_failure", "safety_halt", "error"})
-"""The reasons of an interruption that `abort` may name (R27)."""
+"""The reasons of an interruption that `abort` may name; a carrier names any other (R27)."""
 
 
 _ENDED = {StreamState.FINISHED: "finish", StreamState.ABORTED: "abort"}
@@ -182,7 +182,8 @@ class Lifecycle:
     def _abort(self, chunk: c.AbortChunk) -> None:
         context = self._context
         self.ensure_turn()
-        reason = chunk.reason if chunk.reason in KNOWN_REASONS else "user_cancelled"
+        own = context.facts.take("reason")  # R27: a word of the server's own, for which a stranger may write anything
+        reason = own or (chunk.reason if chunk.reason in KNOWN_REASONS else "user_cancelled")
         self._interrupt(str(reason), str(context.facts.take("interrupted_at") or context.time))
         context.open_parts.clear()
         self.state = StreamState.ABORTED

@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from tpharness.facts import new_prompts, normalize_finish_reason, normalize_usage, parse_tool_args
+from tpharness.facts import new_prompts, normalize_finish_reason, normalize_usage, parse_tool_args, recorded_reason
 from tpharness.findings import Finding
 from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.server_events.events import EventKind, event_kind, event_time
@@ -29,6 +29,7 @@ from tpharness.server_events.returns import (
     event_name,
     outcome_of,
 )
+from tpharness.wires.vsp.lifecycle import KNOWN_REASONS
 from tpharness.wires.vsp.records import KnownChunk, ReasoningDeltaChunk, TextDeltaChunk, ToolInputDeltaChunk
 from tpharness.wires.vsp.server_parts import custom_chunk, end_metadata, file_fields, provider_fields, steering_parts
 
@@ -104,8 +105,9 @@ class Encoder:
         return [] if action is None else action(self, event)
 
     def abort(self, reason: str, at: str) -> Chunks:
-        """Return the chunks that report that the run was stopped."""
-        return [*self._carry(at, interrupted_at=at), {"type": "abort", "reason": reason}]
+        """Return the chunks that report that the run was stopped; a carrier says a reason of one's own (R27)."""
+        own = {} if reason in KNOWN_REASONS else {"reason": recorded_reason(reason)}
+        return [*self._carry(at, interrupted_at=at, **own), {"type": "abort", "reason": reason}]
 
     # ---------------------------------------------------------------- actions
 
