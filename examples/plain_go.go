@@ -344,8 +344,6 @@ func (c serveCase) serve() object {
 }
 
 // oldNames are those of the normative events before 0.0.4 (R1).
-var knownReasons = map[string]bool{"user_cancelled": true, "timeout": true, "network_failure": true, "safety_halt": true, "error": true}
-
 var oldNames = map[string]string{
 	"data-tp-agent_handoff": "agent.handoff",
 	"data-tp-thread_spawn":  "thread.spawn",
@@ -485,11 +483,7 @@ func (r *run) play(turn givenTurn) {
 			reason = cut.Reason
 		}
 		if cut.Tell == "abort" {
-			facts := object{"interrupted_at": cut.At}
-			if !knownReasons[cut.Reason] {
-				facts["reason"] = reason // R27: an abort may name any word
-			}
-			r.carry(facts)
+			r.carry(object{"interrupted_at": cut.At})
 			r.send(object{"type": "abort", "reason": cut.Reason})
 			r.out.WriteString("data: [DONE]\n\n")
 			r.flush(nil)

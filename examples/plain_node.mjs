@@ -492,8 +492,7 @@ class Run {
     if (this.thread.turn.end != null) return [];
     this.thread.interrupt(reason, at);
     this.at = at;
-    const own = KNOWN_REASONS.has(reason) ? null : this.thread.turn.reason; // R27: an abort may name any word
-    return tell ? [...this.carry({ reason: own }), { type: "abort", reason }] : [];
+    return tell ? [...this.carry(), { type: "abort", reason }] : [];
   }
 
   /** Tell what the stream does not say (R39). What holds already is not said again. */
@@ -1372,9 +1371,7 @@ class Client {
   on_abort(chunk) {
     this.enter();
     this.useUp();
-    const known = KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled";
-    const reason = this.facts.reason || known;
-    delete this.facts.reason;
+    const reason = KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled";
     this.thread.interrupt(reason, this.facts.interrupted_at ?? this.at);
     this.over = true;
   }

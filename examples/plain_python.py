@@ -560,8 +560,7 @@ class Run:
             return []
         self.thread.interrupt(reason, at)
         self.at = at
-        own = None if reason in KNOWN_REASONS else self.thread.turn.reason  # R27: an abort may name any word
-        return [*self.carry(reason=own), {"type": "abort", "reason": reason}] if tell else []
+        return [*self.carry(), {"type": "abort", "reason": reason}] if tell else []
 
     def carry(self, **facts: Any) -> Iterator[Json]:
         """Tell what the stream does not say (R39). What holds already is not said again."""
@@ -1432,7 +1431,7 @@ class Client:
 
     def on_abort(self, chunk: Json) -> None:
         told = chunk.get("reason")
-        reason = self.facts.pop("reason", None) or (told if told in KNOWN_REASONS else "user_cancelled")
+        reason = told if told in KNOWN_REASONS else "user_cancelled"
         self.use_up()
         self.thread.interrupt(reason, self.facts.get("interrupted_at", self.at))
         self.over = True
