@@ -32,6 +32,7 @@ from typing import Any
 from benchmarks.played_disk import Connection, Disk, FileSystem, PlayedFiles
 from benchmarks.table import Row, report
 
+from tpharness.errors import InputError
 from tpharness.protocol.versions import Version
 from tpharness.reference_app import Settings
 from tpharness.reference_app.content import DamagedContentError, contents_of
@@ -182,8 +183,14 @@ async def explore_one(strikes: int, failure: str, afterwards: str) -> tuple[Disk
 
 async def _judge(system: FileSystem, logs: Logs, *, lied: bool) -> list[str]:
     """Open the store again; return what is wrong with the logs that it gives out."""
+    struck = system.disk.struck
     try:
-        again = WatchedStore(system, Logs())
+        try:
+            again = WatchedStore(system, Logs())
+        except InputError:
+            if struck or not system.disk.struck:
+                raise
+            again = WatchedStore(system, Logs())  # what failed was an operation of the opening itself
     except Exception as error:  # noqa: BLE001  # InputError, or what SQLite says of a damaged file
         return [] if lied else [f"the store cannot be opened again: {error}"]
     wrong = []

@@ -18,7 +18,9 @@ import argparse
 import itertools
 import json
 import os
+import signal
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -29,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.code_mutants.documents import PREFIX
 from tests.code_mutants.known import choose_sample, load_equivalents, load_killers, save_killers, stale
 from tests.code_mutants.mutants import Mutant
-from tests.code_mutants.play import Fate, find_coverage, play_listed, play_mutants
+from tests.code_mutants.play import Child, Fate, find_coverage, play_listed, play_mutants
 from tests.code_mutants.subjects import SUBJECTS, ReferenceSubject, Subject
 
 from tpharness.explore.mutation import load_scenarios
@@ -133,5 +135,18 @@ def summarise(subjects: list[Subject], fates: list[Fate], equivalents: dict[str,
     return score
 
 
+def run() -> int:
+    """Do it in a temporary folder, and end with all that was started; return the exit code."""
+    with tempfile.TemporaryDirectory(prefix="tpharness-mutants-") as folder:
+        tempfile.tempdir = folder  # what mutants are written to
+        try:
+            return main()
+        except KeyboardInterrupt:
+            print("interrupted: killers.json is as it was", file=sys.stderr)
+            return 128 + signal.SIGINT
+        finally:
+            Child.end_all()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,8 +15,9 @@ import jsonschema_rs
 import pytest
 from tests.cli.conftest import Call
 
+from tpharness.file_lock import hold_lock
 from tpharness.resources import scenarios_dir, schema_path
-from tpharness.run import RunOptions
+from tpharness.run import RunOptions, last_failed
 from tpharness.run.last_failed import LastFailed
 from tpharness.run.select import select_scenarios
 from tpharness.verdict import Outcome, Result
@@ -120,6 +123,56 @@ def test_a_command_in_another_folder_is_another_target(tmp_path: Path, monkeypat
     here = LastFailed.of(RunOptions(server="http://127.0.0.1:8765"))
     monkeypatch.chdir(tmp_path / "mine")
     assert LastFailed.of(RunOptions(server="http://127.0.0.1:8765")) == here
+
+
+def test_two_runs_that_end_together_are_both_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second waits until the first has written; what it read before would leave out what failed in the first."""
+    memory = LastFailed.of(RunOptions(client="stdio:./mine"))
+    writes, waits, write = threading.Event(), threading.Event(), LastFailed._write
+
+    def announced(path: Path, *, seconds: float) -> AbstractContextManager[bool]:
+        if writes.is_set():
+            waits.set()
+        return hold_lock(path, seconds=60 * seconds)
+
+    def slowly(memory: LastFailed, *args: Any) -> None:
+        if not writes.is_set():
+            writes.set()
+            assert waits.wait(60)
+        write(memory, *args)
+
+    monkeypatch.setattr(last_failed, "hold_lock", announced)
+    monkeypatch.setattr(LastFailed, "_write", slowly)
+    first = threading.Thread(target=memory.update, args=([Result(id="a/first", outcome=Outcome.FAILED)],))
+    first.start()
+    assert writes.wait(60)
+    memory.update([Result(id="a/second", outcome=Outcome.FAILED)])
+    first.join()
+    assert memory.read() == {"a/first", "a/second"}
+
+
+def test_two_merges_into_one_file_leave_one_of_both(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each writes a file of its own, and gives it the name when it is whole."""
+    file, shards = tmp_path / "whole.json", []
+    for ids in (("sse/line-ends",), ("parts/file", "sse/line-ends")):
+        for index in (1, 2):
+            shards.append(tmp_path / f"{len(ids)}-{index}.json")
+            call("run", *ids, "--shard", f"{index}/2", "--report", f"json:{shards[-1]}")
+    replace, wholes = Path.replace, []
+
+    def replaced(draft: Path, target: Path) -> Path:
+        wholes.append(json.loads(draft.read_text("utf-8")))
+        if len(wholes) == 1:  # the other merge begins, and ends, before this one has given its file the name
+            call("merge", *map(str, shards[:2]), "-o", str(file))
+            assert json.loads(file.read_text("utf-8")) == wholes[1]
+        return replace(draft, target)
+
+    monkeypatch.setattr(Path, "replace", replaced)
+    call("merge", *map(str, shards[2:]), "-o", str(file))
+    assert json.loads(file.read_text("utf-8")) == wholes[0] != wholes[1]
+    assert len(list(tmp_path.glob("*whole*"))) == 1
 
 
 def test_a_failure_with_a_fault_is_played_with_it_again(call: Call, tmp_path: Path, state: Path) -> None:

@@ -45,6 +45,8 @@ _DEPARTS = "does not hold the golden thread"
 _GLANCES = 40
 _NOT_JUDGED = (-signal.SIGALRM, -signal.SIGKILL)
 """How a child ends that has waited instead of computing, or whose memory somebody else needed."""
+_RUNNING: set[int] = set()
+"""The children of this process that were not collected."""
 Playing = tuple[str, int]
 """A scenario's id, and the index of the pair that plays it."""
 
@@ -306,7 +308,16 @@ class Child:
         self._pid = os.fork()
         if self._pid == 0:
             self._run(write)
+        _RUNNING.add(self._pid)
         os.close(write)
+
+    @staticmethod
+    def end_all() -> None:
+        """End all that run, which would go on for minutes after us."""
+        while _RUNNING:
+            pid = _RUNNING.pop()
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
     def _run(self, write: int) -> Never:
         try:
@@ -353,5 +364,6 @@ class Child:
         if not data:
             os.close(self.pipe)
             self.status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+            _RUNNING.discard(self._pid)
             self.seconds = time.perf_counter() - self.seconds
             self.over = True

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 from tests.code_mutants.documents import PREFIX, document_names
@@ -171,3 +172,33 @@ def test_what_runs_is_seen_by_block() -> None:
     assert instrumented_node(b"function f() {\n  if (a) { b(); }\n}") == (
         b"function f() { __hit__(1);\n  if (a) { __hit__(2); b(); }\n}"
     )
+
+
+_WATCHED = """
+import runpy, sys
+from tests.code_mutants.play import Child
+begin = Child.__post_init__
+def announced(child):
+    begin(child)
+    print(child._pid, flush=True)
+Child.__post_init__ = announced
+sys.argv = ["code_mutants.py", "examples/plain_python.py"]
+runpy.run_path("scripts/code_mutants.py", run_name="__main__")
+"""
+
+
+def test_ctrl_c_ends_all_that_plays_mutants(tmp_path: Path) -> None:
+    """No traceback, no child that goes on, no folder that is left; and no source is changed at any time."""
+    command = [sys.executable, "-c", _WATCHED]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        child = int(next(line for line in process.stdout if line.strip().isdigit()))
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert (process.returncode, said) == (130, "interrupted: killers.json is as it was\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+    assert list(tmp_path.iterdir()) == []

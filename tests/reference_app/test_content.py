@@ -242,6 +242,24 @@ async def test_a_content_that_failed_to_be_stored_is_not_served(
 
 
 @pytest.mark.asyncio
+async def test_a_content_that_is_written_in_part_leaves_nothing(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full in the middle of its draft."""
+
+    def half(_: Files, path: Path, data: bytes, *, sync: bool) -> None:
+        path.write_bytes(data[: len(data) // 2])
+        raise OSError(f"no space left on the device, {sync}")
+
+    async with serve(Settings(store=tmp_path / "s.db")) as peer:
+        with monkeypatch.context() as patch:
+            patch.setattr(Files, "write", half)
+            stream = await peer.play("t", run_body(returning(LARGE)))
+        assert b'{"type":"abort","reason":"error"}' in stream
+        assert list((tmp_path / "s.db.content").iterdir()) == []
+
+
+@pytest.mark.asyncio
 async def test_names_that_were_not_synced_are_synced_before_a_content_is_relied_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ from tpharness.errors import InputError, UsageError
 from tpharness.site import Documents, build_site, find_broken_links, read_documents
 
 SCENARIOS = ("basics/tool-call-and-answer", "interruptions/mid-text", "cycles/three-steps")
-HOSTILE = "<script>alert(1)</script> [x](javascript:alert(2)) `| \x1b[31m"
+HOSTILE = (
+    "<script>alert(1)</script> [x](javascript:alert(2)) `| \x1b[31m\n\n<b onclick=a>b</b> { onmouseover=alert(3) }"
+)
 
 
-def trend(peer: str = "peer:x") -> dict[str, Any]:
+def trend(peer: str = "peer:x", release: str = "2.0.0") -> dict[str, Any]:
     """Return a trend in which a departure went, of a target with an evil name."""
     group = {"cause": HOSTILE, "codes": ["a"], "clauses": [], "cases": [SCENARIOS[1], "gone/away"], "known": {}}
     one = {"target": HOSTILE, "counts": {"passed": 3}, "departing": 2, "departures": [group], "error": ""}
@@ -32,17 +36,33 @@ def trend(peer: str = "peer:x") -> dict[str, Any]:
         "ids": [],
         "releases": [
             {**one, "release": "1.0.0"},
-            {**one, "release": "2.0.0", "departing": 0, "departures": []},
+            {**one, "release": release, "departing": 0, "departures": []},
         ],
-        "changes": [{"from": "1.0.0", "to": "2.0.0", "came": [], "went": [group], "otherwise": 0}],
+        "changes": [{"from": "1.0.0", "to": release, "came": [], "went": [group], "otherwise": 0}],
     }
+
+
+def evil_report() -> dict[str, Any]:
+    """Return what the site reads of a report, of targets with evil names."""
+    return {"server": HOSTILE, "client": HOSTILE, "counts": {HOSTILE: 1}, "passed": True}
+
+
+def evil_certificate() -> dict[str, Any]:
+    """Return what the site reads of a certificate, of targets with evil names."""
+    claim = {"profile": HOSTILE, "status": "failed", "why": HOSTILE, "cases": {"judged": 1, "passed": 0}}
+    playing = {"server": {"name": HOSTILE}, "client": {"name": HOSTILE}}
+    requirements = {"version": "0.0.4", "set": HOSTILE, "clauses": [], "passed": [], "failed": [], "not_judged": []}
+    return {"playings": [playing], "claims": [claim], "time": HOSTILE, "requirements": requirements}
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a site with a trend and the pictures of a few scenarios."""
     folder = tmp_path_factory.mktemp("site") / "public"
-    build_site(folder, Documents(trends=[trend()]), [load_builtin(name) for name in SCENARIOS])
+    documents = Documents(
+        trends=[trend(), trend(HOSTILE, HOSTILE)], reports=[evil_report()], certificates=[evil_certificate()]
+    )
+    build_site(folder, documents, [load_builtin(name) for name in SCENARIOS])
     return folder
 
 
@@ -107,6 +127,31 @@ def test_what_others_wrote_is_only_text(site: Path) -> None:
     assert f'<a href="views/interruptions.html#view/{SCENARIOS[1]}">' in page
     assert "gone/away" in page
     assert "gone/away</a>" not in page
+
+
+@pytest.mark.parametrize("name", ["trends", "matrix", "certificates"])
+def test_evil_names_become_no_markup(site: Path, name: str) -> None:
+    """Nor links or attributes, which Markdown makes of brackets and braces in headings."""
+    text = (site / f"{name}.html").read_text("utf-8")
+    assert "alert(3)" in html.unescape(text)
+    found = _Tags()
+    found.feed(text)
+    assert [one for one in found.attributes if one[1].startswith("on") or str(one[2]).startswith("javascript:")] == []
+    assert [
+        one for one in found.attributes if "alert(" in str(one[2]) and one[1] not in ("aria-label", "content", "title")
+    ] == []
+
+
+class _Tags(HTMLParser):
+    """Every attribute on a page, as element, name and value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attributes: list[tuple[str, str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep its attributes."""
+        self.attributes += [(tag, name, value) for name, value in attrs]
 
 
 @pytest.mark.parametrize(

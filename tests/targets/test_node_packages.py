@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import stat
 import subprocess
 import sys
@@ -158,3 +159,28 @@ def test_the_cache_lies_where_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.delenv(CACHE_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_folder() == tmp_path / "xdg" / "tpharness"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there files do not have an owner like this")
+@pytest.mark.parametrize("poison", ["owner", "mode"])
+@pytest.mark.parametrize("installed", [True, False])
+def test_packages_that_others_may_have_changed_are_not_run(
+    peer: Path, tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poison: str, *, installed: bool
+) -> None:
+    """Npm compares packages with the lock only when it installs them; whoever owns them may put in what they like."""
+    cache = tmp_path / "cache"
+    tools(node=NODE, npm=NPM)
+    monkeypatch.setenv(CACHE_VARIABLE, str(cache))
+    if installed:
+        node_program(peer)
+    else:
+        cache.mkdir()
+    folder = next((one for one in cache.iterdir() if one.is_dir()), cache)
+    if poison == "mode":
+        folder.chmod(0o777)
+    elif os.geteuid() == 0:
+        os.chown(folder, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(TargetError, match="is of another user, or everybody may write into it"):
+        node_program(peer)

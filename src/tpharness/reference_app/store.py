@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import queue
 import sqlite3
 import threading
@@ -205,10 +206,11 @@ class SqliteStore:
 
     async def put_content(self, thread_id: str, data: bytes) -> None:
         """Store a content in its folder, and that this thread refers to it."""
+        digest = hashlib.sha256(data).hexdigest()
 
         def put(connection: sqlite3.Connection) -> None:
-            digest = self.contents.put(data)
             self._put.append(digest)
+            self.contents.put(data)
             refer(connection, thread_id, [digest])
 
         await self._submit(_Work(put, writes=True))

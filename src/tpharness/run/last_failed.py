@@ -13,10 +13,13 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpharness.errors import InputError
+from tpharness.file_lock import hold_lock
+from tpharness.output import write_atomically
 from tpharness.printable import without_credentials
 from tpharness.run.options import RunOptions
 from tpharness.verdict.result import Result
@@ -30,6 +33,7 @@ def played_part(case: str) -> str:
     return f"{base.partition('@')[0]}{fault}{name}"
 
 
+_LOCKED = 5.0  # seconds that another run may take to write
 _STARTED_HERE = ("stdio:", "python:")
 """Targets whose names say something only together with the folder that they are started in."""
 
@@ -58,8 +62,17 @@ class LastFailed:
             return frozenset()
 
     def update(self, results: Iterable[Result]) -> None:
-        """Take in a run: what it has not played stays as it was."""
+        """Take in a run: what it has not played stays as it was. Of two runs that end together both are taken in."""
         results = list(results)
+        if not self.path.exists() and all(result.outcome.green for result in results):
+            return
+        with contextlib.ExitStack() as held:
+            with contextlib.suppress(OSError, InputError):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                held.enter_context(hold_lock(self.path.parent.with_suffix(".lock"), seconds=_LOCKED))
+            self._take_in(results)
+
+    def _take_in(self, results: Sequence[Result]) -> None:
         before = self.read()
         played = {played_part(result.id) for result in results}
         failed = {result.id for result in results if not result.outcome.green}
@@ -70,10 +83,8 @@ class LastFailed:
             return
         with contextlib.suppress(OSError):
             if failed:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                temporary = self.path.with_suffix(".new")
-                temporary.write_text(json.dumps({"failed": sorted(failed)}, indent=1) + "\n", encoding="utf-8")
-                temporary.replace(self.path)
+                with contextlib.suppress(InputError):
+                    write_atomically(str(self.path), json.dumps({"failed": sorted(failed)}, indent=1) + "\n")
             else:
                 self.path.unlink(missing_ok=True)
 

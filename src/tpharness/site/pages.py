@@ -15,6 +15,7 @@ from typing import Any
 from tpharness.certificate import claim_extent, verdict_line
 from tpharness.clauses import Clause, Ruling, load_clauses, load_rulings, load_violations
 from tpharness.picture import table_html, text_html
+from tpharness.printable import make_printable
 from tpharness.resources import conformance_dir
 from tpharness.scenario import Scenario
 from tpharness.site.documents import Documents
@@ -190,16 +191,21 @@ def _case_link(case: str, shown: set[str]) -> str:
     return f'<a href="{view_link(name)}">{text_html(case)}</a>' if name in shown else text_html(case)
 
 
+def _heading(text: str) -> str:
+    """Return text for a heading in Markdown, where brackets would be links, and braces attributes of the heading."""
+    return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in make_printable(text))
+
+
 def _trends(documents: Documents, shown: set[str]) -> Iterator[str]:
     yield "# Trends\n\nFrameworks at several releases: which departures came and went (`tpharness trend`).\n"
     if not documents.trends:
         yield "None yet."
     for trend in documents.trends:
-        yield f"\n## {text_html(trend['peer'])} {{ #{re.sub('[^a-z0-9]+', '-', trend['peer'].lower())} }}\n"
+        yield f"\n## {_heading(trend['peer'])} {{ #{re.sub('[^a-z0-9]+', '-', trend['peer'].lower())} }}\n"
         head = ("release", "played", "passed", "departing", "causes")
         yield _table(head, [_trend_row(one) for one in trend["releases"]])
         for change in trend["changes"]:
-            yield f"\n### {text_html(change['from'])} → {text_html(change['to'])}\n"
+            yield f"\n### {_heading(change['from'])} → {_heading(change['to'])}\n"
             rows = [
                 (word, str(len(group["cases"])), text_html(group["cause"]), _cases(group["cases"], shown))
                 for word in ("went", "came")

@@ -18,6 +18,7 @@ import json
 import logging
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,7 @@ def installed_packages(source: Path, node: Node) -> Path:
     """Return the folder with the npm packages that `source` locks, installed if they are not there yet."""
     files = [source / name for name in _LOCK if (source / name).is_file()]
     packages = cache_folder() / f"{source.name}-{_digest(files)}"
+    _require_ours(packages)
     if not (packages / "node_modules").is_dir():
         packages.parent.mkdir(parents=True, exist_ok=True)
         # Without the lock nothing breaks: what is installed is moved into place as a whole, and may be fetched twice.
@@ -79,6 +81,21 @@ def installed_packages(source: Path, node: Node) -> Path:
             if not (packages / "node_modules").is_dir():
                 _install(files, packages, node)
     return packages
+
+
+def _require_ours(packages: Path) -> None:
+    """Refuse packages, and a cache to install them into, that another user has or everybody may change.
+
+    What is there is run, and npm has compared it with the lock file only when it was installed. TargetError.
+    """
+    for folder in (packages, packages.parent):
+        with contextlib.suppress(FileNotFoundError):
+            status = folder.stat()
+            if os.name == "posix" and (status.st_uid not in (os.geteuid(), 0) or status.st_mode & stat.S_IWOTH):
+                raise TargetError(
+                    f"{folder} is of another user, or everybody may write into it: packages in it would be run",
+                    hint=f"remove it, or name a folder of your own: export {CACHE_VARIABLE}=~/.cache/tpharness",
+                )
 
 
 def _install(files: Sequence[Path], packages: Path, node: Node) -> None:
