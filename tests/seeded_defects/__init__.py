@@ -25,6 +25,7 @@ from tests.seeded_defects import (
     odd_names,
     odd_streams,
     parts,
+    planted,
     repeats,
     responses,
     servers,
@@ -74,6 +75,7 @@ DEFECTS = (
     *unnoticed.DEFECTS,
     *wire_words.DEFECTS,
     *answers.DEFECTS,
+    *planted.DEFECTS,
 )
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""
