@@ -1249,9 +1249,10 @@ type dataEntry struct {
 // asReturn returns what the thread keeps of a result, and the events among its metadata (R22, R7).
 func (t toolResult) asReturn(c *call) (part, []dataEntry) {
 	kept := part{Kind: "tool-return", ToolName: c.name, ToolCallID: c.id, Content: orNull(t.Content)}
+	events := t.events()
 	if t.Kind == "retry-prompt" {
 		kept.Kind = t.Kind
-		return kept, nil
+		return kept, events
 	}
 	kept.Status = "error" // of an outcome that nobody knows, too
 	if word, ok := map[string]string{"success": "success", "retried": "validation_error"}[t.Outcome]; ok {
@@ -1264,6 +1265,14 @@ func (t toolResult) asReturn(c *call) (part, []dataEntry) {
 		}
 		kept.Content, kept.ContentRef = nil, t.ContentRef
 	}
+	if len(events) == 0 && !isNull(t.Metadata) {
+		kept.Metadata = t.Metadata
+	}
+	return kept, events
+}
+
+// events returns the events among the metadata of a result, whatever kind of result it is.
+func (t toolResult) events() []dataEntry {
 	var entries []raw
 	var events []dataEntry
 	_ = json.Unmarshal(t.Metadata, &entries) // other metadata are not a list of chunks
@@ -1273,10 +1282,7 @@ func (t toolResult) asReturn(c *call) (part, []dataEntry) {
 			events = append(events, e)
 		}
 	}
-	if len(events) == 0 && !isNull(t.Metadata) {
-		kept.Metadata = t.Metadata
-	}
-	return kept, events
+	return events
 }
 
 var bareHash = regexp.MustCompile("^[0-9a-fA-F]{64}$")

@@ -69,6 +69,8 @@ def test_one_that_departs_is_named_and_its_scenario_is_small(call: Call, tmp_pat
     kept = next(one for one in told["disagreements"] if one["about"] == KEEPS)
     assert "R11" in kept["rulings"] or "tool-return" in kept["differs"]
     file = Path(kept["file"])
+    play_again = f"# Play it again: tpharness compare-targets --scenarios {shlex.quote(str(file))} --server reference "
+    assert play_again in file.read_text("utf-8")
     assert sum(len(run.events or ()) for _, run in load_scenario(file, root=file.parent.parent).runs) <= 5
     again = call("compare-targets", *sides, "--scenarios", str(file), "--shrink", "0")
     assert again.code == 1
@@ -94,6 +96,20 @@ def test_a_target_that_dies_departs(call: Call, tmp_path: Path) -> None:
     ended = call("compare-targets", "--server", "reference", "--server", target, "tools/second-result", "--shrink", "0")
     assert ended.code == 1
     assert "does not answer" in ended.out
+    play_again = f"tpharness compare-targets --server reference --server {shlex.quote(target)} tools/second-result"
+    assert f"  play it   {play_again}\n" in ended.out
+
+
+def test_a_generated_case_is_played_again_by_its_seed(call: Call, tmp_path: Path) -> None:
+    """Without a folder for scenarios the line has the cases and the seed."""
+    sides = ("--server", "reference", "--server", broken(tmp_path, "a prompt that repeats"))
+    ended = call("compare-targets", *sides, "--cases", "60", "--seed", "3", "--shrink", "0")
+    again = [line for line in ended.out.splitlines() if line.startswith("  play it   ")]
+    assert ended.code == 1
+    assert again
+    assert {line.removeprefix("  play it   ") for line in again} == {
+        f"{shlex.join(['tpharness', 'compare-targets', *sides])} --cases 60 --seed 3"
+    }
 
 
 def test_one_target_alone_is_wrong_usage(call: Call) -> None:

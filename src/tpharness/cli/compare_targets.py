@@ -77,7 +77,8 @@ def compare_targets(
     if as_json:
         print_json(_document(played, seed, names, found))
     else:
-        _print(played, seed, names, found, command)
+        again = ["--cases", str(made), "--seed", str(seed)] if made else []
+        _print(played, seed, names, found, command, " ".join([command, *again]))
     raise Exit(1 if found else 0)
 
 
@@ -87,6 +88,7 @@ def _print(
     names: tuple[tuple[str, ...], tuple[str, ...]],
     found: Sequence[FoundDifference],
     command: str,
+    again: str,
 ) -> None:
     for number, held in enumerate(found, 1):
         one = held.disagreement
@@ -104,6 +106,10 @@ def _print(
         say(f"  cases     {held.count}, the first is {held.case}")
         if held.file is not None:
             say(f"  play it   {command} --scenarios {shlex.quote(str(held.file))}")
+        elif " of seed " in held.case:
+            say(f"  play it   {again}")
+        else:
+            say(f"  play it   {command} {shlex.quote(held.case.partition('@')[0])}")
     servers, clients = names
     who = "; ".join(f"{word} {', '.join(some)}" for word, some in (("servers", servers), ("clients", clients)) if some)
     word = f"DISAGREE in {counted(len(found), 'cause')}" if found else "AGREE"

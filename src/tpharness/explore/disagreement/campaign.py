@@ -108,7 +108,14 @@ def save_found(found: FoundDifference, folder: Path, *, found_by: str, sides: tu
     cause = Cause(codes=(_TARGETS_DIFFER.code,), rulings=one.decided, where=one.key)
     make_folder(folder)
     file = make_failure_file(
-        found.scenario, cause, [finding], folder, what=f"In {one.about}, targets differ", found_by=found_by, sides=sides
+        found.scenario,
+        cause,
+        [finding],
+        folder,
+        what=f"In {one.about}, targets differ",
+        found_by=found_by,
+        sides=sides,
+        played_by="compare-targets",
     )
     file.write()
     return file.path

@@ -18,6 +18,7 @@ from tpharness.scenario import AgentRun, Scenario, Turn, UserInput
 
 __all__ = ["odd_runs"]
 
+_TICKS_OF_TWO_HOURS = 2 * 60 * 60 * 10
 _HIGH, _LOW = "\ud83d", "\ude80"
 _TEXTS = ("a", "b", "", "Go on", "é")
 _SPLIT = (("x", "y"), ("x", ""), (_HIGH, _LOW), (_HIGH, "z"), ("", "é"))
@@ -59,7 +60,7 @@ def odd_runs(source: Source) -> GeneratedProgram:
             if flag(source, 8):
                 said["x_own"] = 1
             turns.append(UserInput(parts=(said,), submitted_at=writer.now(1)))
-        turns.append(writer.run())
+        turns.append(writer.run(turns[-1]))
     scenario = Scenario(
         id="compare/runs",
         description="A generated conversation.",
@@ -85,6 +86,8 @@ class _Writer:
         self.log: list[dict[str, Any]] = []
         """The events of the run that is written, and afterwards of the last one."""
         self._open: dict[int, str] = {}
+        self._last_reason: str | None = None
+        self._runs = 0
         self._provider_calls = 0
         self._steps: tuple[Callable[[], None], ...] = (
             *(self._text, self._call, self._result, self._request, self._response_end) * 3,
@@ -96,21 +99,36 @@ class _Writer:
     def now(self, ticks: int) -> str:
         """Return the time so many ticks later; now and then it is written with another offset, or has not moved on."""
         self._tick += ticks
-        return moment(self._tick)
+        if not flag(self._source, 12):
+            return moment(self._tick)
+        return moment(self._tick + _TICKS_OF_TWO_HOURS).removesuffix("Z") + "+02:00"
 
-    def run(self) -> AgentRun:
-        """Return one run."""
+    def run(self, before: Turn) -> AgentRun:
+        """Return one run, whose first request may repeat the words of the user's turn before it."""
         source = self._source
         started = self.now(1)
-        self.log, self._open = [], {}
-        if flag_on(source, 4):
-            self._emit("model_request")
+        self.log, self._open, self._last_reason = [], {}, None
+        said: dict[str, Any] = {}
+        if isinstance(before, UserInput) and flag(source, 6):
+            said["parts"] = [{"part_kind": "user-prompt", "content": part["content"]} for part in before.parts]
+        if said or flag_on(source, 4):
+            self._emit("model_request", **said)
+        if flag(source, 16):  # the filter stops the response before its first part
+            self._emit("model_response_end", finish_reason="content_filter")
+            self._last_reason = "content_filter"
+        if self._runs and flag(source, 3):  # to a call of a run before
+            self._result()
+        self._runs += 1
         for _ in many(source, 1, 12, 10):
             one_of(source, self._steps)()
+        if flag(source, 12):  # another agent takes over while a call is open
+            self._call()
+            self._hand_off()
         if flag_on(source, 8):
-            said: dict[str, Any] = {}
+            said = {}
             if flag(source, 4):
-                said["finish_reason"] = one_of(source, _FINISH)
+                against = {"content_filter": "stop", "stop": "content_filter"}.get(self._last_reason or "")
+                said["finish_reason"] = against if against and flag(source, 2) else one_of(source, _FINISH)
             if flag(source, 6):
                 said["usage"] = dict(one_of(source, _USAGE))
             self._emit("agent_run_result", **said)
@@ -204,7 +222,7 @@ class _Writer:
         self._open = {}
         facts: dict[str, Any] = {}
         if flag_on(source, 4):
-            facts["finish_reason"] = one_of(source, _FINISH)
+            facts["finish_reason"] = self._last_reason = one_of(source, _FINISH)
         if flag(source, 3):
             facts["usage"] = dict(one_of(source, _USAGE))
         if flag(source, 6):

@@ -98,15 +98,16 @@ def make_failure_file(
     found_by: str,
     name: str = "",
     sides: Sequence[str] = (),
+    played_by: str = "run",
 ) -> FailureFile:
     """Return the scenario as the file `CAUSE-NAME.yaml` of the folder. Nothing is written.
 
-    `sides` are the command line's options that name targets.
+    `sides` are the command line's options that name targets; `played_by` is the command that shows the failure again.
     """
     known = load_clauses()
     clauses = tuple(clause for clause in cause.clauses if clause in known) or scenario.clauses or ("sync.identity",)
     path = folder / f"{cause.slug}{f'-{_slug(name)}' if name else ''}.yaml"
-    command = shlex.join(["tpharness", "run", "--scenarios", str(path), *sides])
+    command = shlex.join(["tpharness", played_by, "--scenarios", str(path), *sides])
     named = replace(
         scenario,
         description=describe_failure(what, findings),

@@ -76,7 +76,7 @@ class Encoder:
         self._returned: set[str] = set()
         self._facts: dict[str, Any] = {}
         self._in_step = self._responding = self._usage_sent = False
-        self._said = False  # whether a complete part or a prompt has come (R9)
+        self._said = False  # whether a complete part, a return or a prompt has come (R9)
         self._last_finish: str | None = None
         self._serial = 0
         self._user: Sequence[Mapping[str, Any]] = ()
@@ -271,6 +271,7 @@ class Encoder:
         if outcome == "interrupted":
             return chunks  # R41
         self._returned.add(call_id)
+        self._said = True
         carried = {k: part[k] for k in ("content_ref", "metadata") if part.get(k) is not None and not retry}
         events = list(data_events(part.get("metadata")))
         if events:
