@@ -54,6 +54,8 @@ def main() -> int:
     ):
         file = TOP / "conformance" / "statements" / f"{stem}.yaml"
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
+    suites = TOP / "conformance" / "suites.yaml"
+    check("suites", yaml.safe_load(suites.read_text("utf-8")), suites)
     for file in sorted((TOP / "conformance" / "requirements").glob("*.yaml")):
         check("requirements", yaml.safe_load(file.read_text("utf-8")), file)
     file = TOP / "conformance" / "violations.json"

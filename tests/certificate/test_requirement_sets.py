@@ -8,8 +8,8 @@ import pytest
 from scripts.requirements import main
 
 from tpharness.certificate import requirements
-from tpharness.certificate.requirements import judge_requirements, load_requirements, new_since
-from tpharness.clauses import load_clauses
+from tpharness.certificate.requirements import judge_requirements, load_requirements, new_since, relaxed_since
+from tpharness.clauses import load_clauses, load_rulings
 
 
 @pytest.mark.parametrize("wanted", load_requirements("0.0.4"), ids=str)
@@ -51,3 +51,16 @@ def test_a_set_that_exists_is_not_written_again(capsys: pytest.CaptureFixture[st
     """The script says so and changes nothing."""
     assert main("2026-11") == 1
     assert "never changed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wanted", load_requirements("0.0.4"), ids=str)
+def test_an_erratum_is_of_a_clause_of_its_set_and_cites_a_ruling_on_it(wanted: requirements.RequirementSet) -> None:
+    """The sentence stands in a source document, so whoever doubts the ruling finds what it is about."""
+    for one in wanted.errata:
+        assert one.clause in wanted.clauses
+        assert one.ruling in load_rulings()
+        assert f"`{one.clause}`" in load_rulings()[one.ruling].text
+        assert one.sentence
+    named = {"version": wanted.version, "set": wanted.name}
+    assert len(relaxed_since(named)) == len(wanted.errata)
+    assert relaxed_since({"version": wanted.version, "set": "1999-01"}) == []

@@ -24,11 +24,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from tests.certificate.test_trusted_time import Authority
 from tests.cli.conftest import Call
 
-from tpharness.certificate import claim_lines
+from tpharness.certificate import claim_lines, suite
 from tpharness.certificate.statement import digest_about
 from tpharness.cli.certify import certify
 from tpharness.cli.options import Exit
 from tpharness.profiles import find_profiles
+from tpharness.protocol.jcs import jcs
 from tpharness.resources import conformance_dir, schema_path
 from tpharness.site.documents import read_documents
 from tpharness.site.pages import site_pages
@@ -696,3 +697,62 @@ def test_a_certificate_is_not_made_for_a_time_that_is_over(call: Call, tmp_path:
     """Nothing is played."""
     done = call("certify", "-o", str(tmp_path / "cert"), "--expires", text)
     assert (done.code, done.err.splitlines()[0].split()[1]) == (2, "--expires")
+
+
+def of_another_suite(statement: dict[str, Any]) -> None:
+    """Give the certificate a suite of another day, whose parts make its digest."""
+    other = statement["predicate"]["suite"]
+    other["parts"]["scenarios"]["carriers/scope"] = "0" * 64
+    other["digest"] = sha256(jcs(other["parts"])).hexdigest()
+    statement["predicate"]["about"] = digest_about(statement["predicate"])
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch, copy: Path) -> Path:
+    """Return a certificate of an earlier suite that this installation knows."""
+    forge(copy, of_another_suite, sign=True)
+    entry = {"digest": statement_of(copy)["predicate"]["suite"]["digest"], "tpharness": "0.1.0", "date": "2026-11-01"}
+    load = suite.load_suite_yaml
+    monkeypatch.setattr(suite, "load_suite_yaml", lambda file: [entry] if file.name == "suites.yaml" else load(file))
+    return copy
+
+
+def test_a_certificate_of_an_earlier_suite_is_read_by_the_set_that_it_names(call: Call, known: Path) -> None:
+    """Held to its reports; what has been relaxed since is said, and what only that suite could judge."""
+    done = call("verify", str(known / "certificate.json"), "--key", str(known / "public.pem"))
+    assert done.code == 0, done.out
+    assert (
+        "it was made by the suite of 2026-11-01, and is held to its reports and to the set that it names;" in done.out
+    )
+    assert "relaxed since 0.0.4 (set 2026-11): thread.timestamps-iso by R47" in done.out
+    assert "VERIFIED profiles carriers, history of 0.0.4 (set 2026-11)" in done.out.splitlines()[-1]
+
+
+def test_an_earlier_suite_that_nobody_knows_is_another_suite(call: Call, copy: Path) -> None:
+    """Whoever changes a scenario makes a suite of his own, whose digest is right as well."""
+    forge(copy, of_another_suite, sign=True)
+    done = call("verify", str(copy / "certificate.json"))
+    assert done.code == 1
+    assert "refused: another suite: 1 scenario changed: carriers/scope" in done.out
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda s: s["predicate"]["requirements"]["passed"].append("cycle.kept"), "changed requirements: requirements"),
+        (
+            lambda s: s["predicate"]["requirements"].update(set="1999-01"),
+            "another suite: the set 1999-01 of 0.0.4",
+        ),
+        (lambda s: s["predicate"]["playings"][0]["counts"].update(passed=999), "forged count: counts of passed"),
+        (lambda s: s["predicate"]["suite"]["parts"]["clauses"].pop("cycle.kept"), "another suite: "),
+    ],
+)
+def test_a_certificate_of_an_earlier_suite_is_forged_in_vain(
+    change: Callable[[dict[str, Any]], object], why: str, call: Call, known: Path
+) -> None:
+    """Counts and requirements are those of its reports, by its set; a part of the suite is that of its digest."""
+    forge(known, change, sign=True)
+    done = call("verify", str(known / "certificate.json"))
+    assert done.code == 1
+    assert f"refused: {why}" in done.out

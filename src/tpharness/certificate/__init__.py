@@ -3,8 +3,9 @@
 from tpharness.certificate.claims import CONFORMS, IN_PART, claim_extent
 from tpharness.certificate.envelope import has_valid_signature, load_private_key, load_public_key, open_envelope, seal
 from tpharness.certificate.plan import plan_playing
-from tpharness.certificate.requirements import load_requirements, new_since
+from tpharness.certificate.requirements import load_requirements, new_since, relaxed_since
 from tpharness.certificate.statement import Playing, describe_side, make_statement, read_report
+from tpharness.certificate.suite import find_earlier_suite
 from tpharness.certificate.summary import (
     badge_endpoint,
     badge_markdown,
@@ -36,6 +37,7 @@ __all__ = [
     "claims_by_reports",
     "compare_replay",
     "describe_side",
+    "find_earlier_suite",
     "find_expiry",
     "find_refusals",
     "find_revocations",
@@ -51,6 +53,7 @@ __all__ = [
     "read_report",
     "read_revocations",
     "read_statement",
+    "relaxed_since",
     "seal",
     "verdict_line",
 ]

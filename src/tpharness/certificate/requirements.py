@@ -16,16 +16,39 @@ from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.resources import conformance_dir
 from tpharness.suite_yaml import load_suite_yaml
 
-__all__ = ["RequirementSet", "judge_requirements", "load_requirements", "new_since", "required_now"]
+__all__ = [
+    "Erratum",
+    "RequirementSet",
+    "find_set",
+    "judge_requirements",
+    "load_requirements",
+    "new_since",
+    "relaxed_since",
+    "required_now",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erratum:
+    """A clause of a set that a ruling has relaxed since; `now` says what it asks for."""
+
+    clause: str
+    ruling: str
+    sentence: str
+    now: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequirementSet:
-    """The ids of the clauses at MUST that a version of ThreadProtocol had when the set was frozen, in order."""
+    """The ids of the clauses at MUST that a version of ThreadProtocol had when the set was frozen, in order.
+
+    `errata` are clauses of it that ask for less since, each with the ruling, and the sentence that decides.
+    """
 
     version: str
     name: str
     clauses: tuple[str, ...]
+    errata: tuple[Erratum, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.version} (set {self.name})"
@@ -45,7 +68,13 @@ def load_requirements(version: str = "") -> tuple[RequirementSet, ...]:
         return ()
     raw = load_suite_yaml(file)
     return tuple(
-        RequirementSet(version=raw["version"], name=one["set"], clauses=tuple(one["clauses"])) for one in raw["sets"]
+        RequirementSet(
+            version=raw["version"],
+            name=one["set"],
+            clauses=tuple(one["clauses"]),
+            errata=tuple(Erratum(**item) for item in one.get("errata", ())),
+        )
+        for one in raw["sets"]
     )
 
 
@@ -56,13 +85,25 @@ def required_now(version: str) -> tuple[str, ...]:
 
 def new_since(requirements: Mapping[str, Any]) -> list[str]:
     """Return a line on what this installation requires beyond the set of a certificate; none if nothing is new."""
-    sets = load_requirements(requirements["version"])
-    wanted = next((one for one in sets if one.name == requirements["set"]), None)
+    wanted = find_set(requirements)
     if wanted is None:
         return [f"set {requirements['set']} of {requirements['version']} is not known to this installation"]
     if not wanted.new_since:
         return []
     return [f"new since {wanted}, and not part of it: {', '.join(wanted.new_since)}"]
+
+
+def relaxed_since(requirements: Mapping[str, Any]) -> list[str]:
+    """Return a line on each clause of the set of a certificate that asks for less since."""
+    wanted = find_set(requirements)
+    errata = () if wanted is None else wanted.errata
+    return [f'relaxed since {wanted}: {one.clause} by {one.ruling} ("{one.sentence}"): {one.now}' for one in errata]
+
+
+def find_set(requirements: Mapping[str, Any]) -> RequirementSet | None:
+    """Return the set that a certificate names, None if this installation does not have it."""
+    sets = load_requirements(requirements["version"])
+    return next((one for one in sets if one.name == requirements["set"]), None)
 
 
 def judge_requirements(wanted: RequirementSet, playings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

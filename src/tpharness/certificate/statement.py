@@ -13,7 +13,7 @@ from typing import Any
 
 from tpharness.certificate.claims import make_claims
 from tpharness.certificate.counts import count_reports, find_extents
-from tpharness.certificate.requirements import judge_requirements, load_requirements
+from tpharness.certificate.requirements import RequirementSet, judge_requirements, load_requirements
 from tpharness.certificate.suite import describe_suite, sha256
 from tpharness.errors import InputError
 from tpharness.protocol.jcs import jcs
@@ -120,10 +120,12 @@ def summarise(
     sides: Sequence[Mapping[str, Any]],
     reports: Mapping[str, Mapping[str, Any]],
     profiles: Sequence[str],
+    wanted: RequirementSet | None = None,
 ) -> dict[str, Any]:
     """Return `playings`, `requirements` and `claims`, made of the reports alone.
 
-    `sides` has the server, the client and the names of the reports of each playing.
+    `sides` has the server, the client and the names of the reports of each playing; `wanted` is the requirement set,
+    the newest one if none is named.
     """
     playings = [
         {
@@ -132,7 +134,7 @@ def summarise(
         }
         for side in sides
     ]
-    wanted = load_requirements()[-1]
+    wanted = wanted or load_requirements()[-1]
     extents = [find_extents(reports[side["reports"][0]], wanted.clauses, find_unasked(side)) for side in sides]
     return {
         "playings": playings,

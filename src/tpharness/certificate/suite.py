@@ -20,12 +20,12 @@ from tpharness.protocol.jcs import jcs
 from tpharness.resources import conformance_dir, scenarios_dir
 from tpharness.suite_yaml import load_suite_yaml
 
-__all__ = ["describe_suite", "find_suite_differences", "sha256"]
+__all__ = ["describe_suite", "find_earlier_suite", "find_suite_differences", "sha256"]
 
 _PACKAGE = Path(tpharness.__file__).parent
 _MOST_NAMES = 5
 _DECIDING = (
-    *("app-clauses.yaml", "control.openapi.yaml", "findings.yaml", "schema-places.yaml"),
+    *("app-clauses.yaml", "control.openapi.yaml", "findings.yaml", "schema-places.yaml", "suites.yaml"),
     *("requirements", "schemas", "statements"),
 )
 """What decides a verdict beside the items that are named one by one, in `conformance/`."""
@@ -73,6 +73,18 @@ def find_suite_differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -
         yield "the digest of the whole suite is not that of its parts"
     if theirs["version"] != ours["version"]:
         yield f"it is tpharness {theirs['version']}, and {ours['version']} is installed"
+
+
+def find_earlier_suite(theirs: Mapping[str, Any]) -> str:
+    """Return when a suite that is not the installed one was the suite of tpharness; "" for one that nobody knows.
+
+    Its parts have to make its digest, so that no part of it can be another one.
+    """
+    if theirs["digest"] != sha256(jcs(theirs["parts"])):
+        return ""
+    known = {one["digest"]: one for one in load_suite_yaml(conformance_dir() / "suites.yaml")}
+    found = known.get(theirs["digest"])
+    return found["date"] if found is not None and found["tpharness"] == theirs["version"] else ""
 
 
 def _scenario_files() -> list[Path]:

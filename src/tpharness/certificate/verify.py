@@ -17,8 +17,9 @@ import orjson
 from tpharness.certificate.claims import as_before, claim_extent
 from tpharness.certificate.counts import verdicts
 from tpharness.certificate.plan import ORDERS, find_left_out
+from tpharness.certificate.requirements import find_set
 from tpharness.certificate.statement import PREDICATE_TYPE, STATEMENT_TYPE, digest_about, read_report, summarise
-from tpharness.certificate.suite import describe_suite, find_suite_differences, sha256
+from tpharness.certificate.suite import describe_suite, find_earlier_suite, find_suite_differences, sha256
 from tpharness.certificate.traces import find_trace_refusals
 from tpharness.errors import InputError
 from tpharness.findings import quote, shorten
@@ -65,15 +66,19 @@ def read_statement(payload: bytes) -> dict[str, Any]:
 
 
 def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | None]) -> Iterator[str]:
-    """Yield why the certificate does not hold. `read` returns the bytes of a file beside it, None if there is none."""
+    """Yield why the certificate does not hold. `read` returns the bytes of a file beside it, None if there is none.
+
+    One of an earlier suite that is known is held to its reports and to the set that it names; what only that suite
+    can say, such as that no case was left out, is not judged (`find_earlier_suite`).
+    """
     predicate = statement["predicate"]
     other_suite = list(find_suite_differences(predicate["suite"], describe_suite()))
-    yield from (f"another suite: {why}" for why in other_suite)
+    earlier = bool(other_suite) and bool(find_earlier_suite(predicate["suite"]))
+    foreign = list(_judge_suite(predicate, other_suite, earlier=earlier))
+    yield from (f"another suite: {why}" for why in foreign)
     if predicate.get("about") not in (None, digest_about(predicate)):
         yield "changed subject: address, revision, time, platform or another fact of it is not what was certified"
-    unknown = [name for name in predicate["played"] if name not in load_profiles()]
-    if unknown:
-        yield f"another suite: it was played for the profile {shorten(unknown[0])}, which this one does not have"
+    if len(foreign) > len(other_suite) or (earlier and foreign):  # a set or a profile that this one does not have
         return
     twice = [name for name, count in Counter(one["name"] for one in statement["subject"]).items() if count > 1]
     if twice:
@@ -112,10 +117,26 @@ def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | No
         yield from _judge_playing(playing, [reports[name] for name in playing["reports"] if name in reports])
         yield from find_trace_refusals(playing, reports, traces)
     if all(name in reports for playing in predicate["playings"] for name in playing["reports"]):
-        again = summarise(predicate["playings"], reports, predicate["played"])
+        played, wanted = ([], find_set(predicate["requirements"])) if earlier else (predicate["played"], None)
+        again = summarise(predicate["playings"], reports, played, wanted)
         yield from _compare_counts(predicate["playings"], again["playings"], same_suite=not other_suite)
         if not other_suite:
             yield from _compare_claims(predicate, again)
+        elif earlier:
+            yield from _compare_requirements(*({**one["requirements"], "new": []} for one in (predicate, again)))
+
+
+def _judge_suite(predicate: Mapping[str, Any], differences: Sequence[str], *, earlier: bool) -> Iterator[str]:
+    """Yield why the suite of a certificate is none that it can be judged by, then what of it nobody has here."""
+    if earlier:
+        named = predicate["requirements"]
+        if find_set(named) is None:
+            yield f"the set {named['set']} of {named['version']} is not known to this installation"
+        return
+    yield from differences
+    unknown = [name for name in predicate["played"] if name not in load_profiles()]
+    if unknown:
+        yield f"it was played for the profile {shorten(unknown[0])}, which this one does not have"
 
 
 def claims_by_reports(statement: Mapping[str, Any], read: Callable[[str], bytes | None]) -> list[dict[str, Any]]:
@@ -194,9 +215,12 @@ def _compare_claims(predicate: Mapping[str, Any], again: Mapping[str, Any]) -> I
     if len(predicate["claims"]) != len(again["claims"]):
         claims = counted(len(predicate["claims"]), "claim")
         yield f"forged claim: it has {claims}, and {len(again['claims'])} by the reports"
-    if predicate["requirements"] != again["requirements"]:
-        where = _first_difference("requirements", predicate["requirements"], again["requirements"])
-        yield f"changed requirements: {where}"
+    yield from _compare_requirements(predicate["requirements"], again["requirements"])
+
+
+def _compare_requirements(told: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    if told != now:
+        yield f"changed requirements: {_first_difference('requirements', told, now)}"
 
 
 def _claim_words(claim: Mapping[str, Any]) -> str:

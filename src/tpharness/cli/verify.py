@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from tpharness.certificate import (
     claim_lines,
     claims_by_reports,
     compare_replay,
+    find_earlier_suite,
     find_expiry,
     find_refusals,
     find_revocations,
@@ -25,6 +26,7 @@ from tpharness.certificate import (
     plan_playing,
     read_revocations,
     read_statement,
+    relaxed_since,
     verdict_line,
 )
 from tpharness.certificate.suite import sha256
@@ -98,15 +100,27 @@ def verify(
     if public is None:
         say("signed, and not checked: --key PUBLIC.pem checks it" if envelope["signatures"] else "not signed")
     if not refusals:
-        predicate = {**predicate, "claims": claims_by_reports(statement, beside)}
-        for line in claim_lines(predicate):
-            say(line)
+        predicate = _say_claims(statement, beside)
     for line in new_since(predicate["requirements"]):
         say(line)
     signer = _signer(envelope, key)
     verdict = f"VERIFIED {verdict_line(predicate)}; {signer}"
     say(f"REFUSED for {counted(len(refusals), 'reason')}" if refusals else verdict)
     raise Exit(1 if refusals else 0)
+
+
+def _say_claims(statement: Mapping[str, Any], beside: Callable[[str], bytes | None]) -> Mapping[str, Any]:
+    """Say what a certificate that holds claims; return its predicate, with the claims that its reports come to."""
+    predicate: Mapping[str, Any] = statement["predicate"]
+    earlier = find_earlier_suite(predicate["suite"])
+    if earlier:
+        say(f"it was made by the suite of {earlier}, and is held to its reports and to the set that it names;")
+        say("its claims by profile, and that no case was left out, only that suite could judge")
+        say(*relaxed_since(predicate["requirements"]))
+    else:
+        predicate = {**predicate, "claims": claims_by_reports(statement, beside)}
+    say(*claim_lines(predicate))
+    return predicate
 
 
 def _read_envelope(certificate: Path) -> Any:
