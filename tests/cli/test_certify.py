@@ -33,6 +33,7 @@ from tpharness.protocol.jcs import jcs
 from tpharness.resources import conformance_dir, schema_path
 from tpharness.site.documents import read_documents
 from tpharness.site.pages import site_pages
+from tpharness.suite_yaml import load_suite_yaml
 from tpharness.targets import Capabilities, Reference, Script, TargetOutput
 from tpharness.trace.read import Trace
 
@@ -712,8 +713,9 @@ def known(monkeypatch: pytest.MonkeyPatch, copy: Path) -> Path:
     """Return a certificate of an earlier suite that this installation knows."""
     forge(copy, of_another_suite, sign=True)
     entry = {"digest": statement_of(copy)["predicate"]["suite"]["digest"], "tpharness": "0.1.0", "date": "2026-11-01"}
-    load = suite.load_suite_yaml
-    monkeypatch.setattr(suite, "load_suite_yaml", lambda file: [entry] if file.name == "suites.yaml" else load(file))
+    monkeypatch.setattr(
+        suite, "load_suite_yaml", lambda file: [entry] if file.name == "suites.yaml" else load_suite_yaml(file)
+    )
     return copy
 
 

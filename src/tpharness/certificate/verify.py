@@ -117,8 +117,8 @@ def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | No
         yield from _judge_playing(playing, [reports[name] for name in playing["reports"] if name in reports])
         yield from find_trace_refusals(playing, reports, traces)
     if all(name in reports for playing in predicate["playings"] for name in playing["reports"]):
-        played, wanted = ([], find_set(predicate["requirements"])) if earlier else (predicate["played"], None)
-        again = summarise(predicate["playings"], reports, played, wanted)
+        by_set = find_set(predicate["requirements"]) if earlier else None
+        again = summarise(predicate["playings"], reports, [] if earlier else predicate["played"], by_set)
         yield from _compare_counts(predicate["playings"], again["playings"], same_suite=not other_suite)
         if not other_suite:
             yield from _compare_claims(predicate, again)
