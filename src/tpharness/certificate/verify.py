@@ -218,9 +218,9 @@ def _compare_claims(predicate: Mapping[str, Any], again: Mapping[str, Any]) -> I
     yield from _compare_requirements(predicate["requirements"], again["requirements"])
 
 
-def _compare_requirements(told: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    if told != now:
-        yield f"changed requirements: {_first_difference('requirements', told, now)}"
+def _compare_requirements(said: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    if said != now:
+        yield f"changed requirements: {_first_difference('requirements', said, now)}"
 
 
 def _claim_words(claim: Mapping[str, Any]) -> str:

@@ -82,7 +82,7 @@ def _of_turn(turn: Mapping[str, Any], pointer: str) -> Iterator[Finding]:
     interruption = turn.get("interruption")
     if isinstance(interruption, Mapping):
         for name in sorted(_TO_DO.intersection(interruption)):
-            yield p.TOLD_WHAT_TO_DO.at(Place(pointer=f"{pointer}/interruption/{name}"), got=interruption[name])
+            yield p.SAYS_WHAT_TO_DO.at(Place(pointer=f"{pointer}/interruption/{name}"), got=interruption[name])
 
 
 def _named(holder: Mapping[str, Any], pointer: str) -> Iterator[Finding]:
