@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every value inside."""
+def places(value: Any) -> list[tuple[Any, ...]]:
+    """Return the path of every value inside, in the order of the document."""
+    found: list[tuple[Any, ...]] = []
+    _add_places(value, (), found)
+    return found
+
+
+def _add_places(value: Any, path: tuple[Any, ...], found: list[tuple[Any, ...]]) -> None:
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inside:
-        yield (*path, key)
-        yield from places(item, (*path, key))
+        here = (*path, key)
+        found.append(here)
+        if isinstance(item, dict | list):
+            _add_places(item, here, found)
 
 
 def replace_at(value: Any, path: tuple[Any, ...], new: Any) -> Any:
