@@ -114,6 +114,7 @@ def test_the_view_is_the_file() -> None:
             rulings=tuple(item["rulings"]),
             exercised_by=item.get("exercised_by", ""),
             why=item.get("why", ""),
+            asks=item.get("asks", ""),
         )
 
 
