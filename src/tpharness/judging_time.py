@@ -6,6 +6,7 @@ makes of the first Ctrl-C. It asks here now and then whether its time is over; a
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -57,11 +58,17 @@ def allow_judging(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def judging() -> Iterator[None]:
-    """Judge in this block, which must not wait for anything. Where asyncio cancels on Ctrl-C, it ends at once."""
+    """Judge in this block, which must not wait for anything. Where asyncio cancels on Ctrl-C, it ends at once.
+
+    No garbage is collected meanwhile: to look through what is held of a long stream takes a second, and Python heeds no
+    signal before it has.
+    """
     budget = _BUDGET.get()
     if budget is None or budget.since is not None:
         yield
         return
+    collected = gc.isenabled()
+    gc.disable()
     budget.since, budget.begun = time.thread_time(), time.monotonic()
     try:
         with _ended_by_ctrl_c():
@@ -69,6 +76,8 @@ def judging() -> Iterator[None]:
     finally:
         budget.used += time.thread_time() - budget.since
         budget.since = None
+        if collected:
+            gc.enable()
 
 
 def heed_judging_time() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 import signal
 import sys
@@ -76,6 +77,22 @@ def test_time_between_blocks_of_judging_does_not_count() -> None:
         heed_judging_time()
         with judging(), pytest.raises(JudgedTooLongError, match="more than 0 s"):
             heed_judging_time()
+
+
+def test_no_garbage_is_collected_while_something_is_judged() -> None:
+    """A look through a long stream takes a second in which no Ctrl-C is heeded; where none was, none is afterwards."""
+    with allow_judging(60):
+        for enabled in (True, False):
+            (gc.enable if enabled else gc.disable)()
+            try:
+                with judging():
+                    assert not gc.isenabled()
+                    with judging():
+                        pass
+                    assert not gc.isenabled()
+                assert gc.isenabled() is enabled
+            finally:
+                gc.enable()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a signal comes otherwise")
