@@ -215,3 +215,10 @@ def test_a_description_is_the_one_that_the_loader_reads() -> None:
     assert unusual
     for path, said in [*list(plain.items())[::7], *unusual]:
         assert said == load_scenario(path).description
+
+
+def test_a_folder_of_which_everything_is_left_out_is_not_called_empty(tmp_path: Path) -> None:
+    """Whoever runs it would look for files that are there."""
+    (tmp_path / "only.yaml").symlink_to(tmp_path.parent / "nowhere.yaml")
+    with pytest.raises(UsageError, match=r"1 file that looks like a scenario .*only\.yaml: it is a link to nothing"):
+        select_scenarios((), (tmp_path,))

@@ -56,11 +56,12 @@ def select_scenarios(
     nothing is never green. Who asks for all gets all or none: UsageError as well if something is left out, such as a
     link to a file elsewhere; `follow_links` reads it.
     """
+    if not ids:  # first: where everything is left out there are no scenarios at all
+        _require_all(find_skipped(roots, follow_links=follow_links))
     found = find_files(roots, follow_links=follow_links).values()
     known = {one.id: SelectedScenario(id=one.id, path=one.path, root=one.root) for one in found}
     names = sorted(known)
     if not ids:
-        _require_all(find_skipped(roots, follow_links=follow_links))
         return [known[name] for name in names]
     chosen: dict[str, SelectedScenario] = {}
     for wanted in (unicodedata.normalize("NFC", one) for one in ids):
