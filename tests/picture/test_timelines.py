@@ -233,7 +233,7 @@ def test_the_text_of_an_open_part_is_put_together_once(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("joins", [3, 1000])
 def test_every_row_has_the_text_so_far_in_units_of_utf_16(joins: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the writer does with its pieces; half a character is one unit (R43)."""
-    monkeypatch.setattr("tpharness.wires.vsp.fold._CHUNKS_BETWEEN_JOINS", joins)
+    monkeypatch.setattr("tpharness.wires.vsp.fold.CHUNKS_BETWEEN_JOINS", joins)
     deltas = ["a", "é", "\ud83d", "\ude00", "€b", "\U0001f600", "c", "d"]
     chunks: list[dict[str, Any]] = [{"type": "start"}, {"type": "text-start", "id": "t"}]
     chunks += [{"type": "text-delta", "id": "t", "delta": delta} for delta in deltas]
