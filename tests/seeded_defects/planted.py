@@ -56,6 +56,13 @@ class KnownUserFields(JournalWriter):
         super().add_user_turn(UserTurn(at=turn.at, parts=parts, client_metadata=turn.client_metadata))
 
 
+class RequestsAsTheyCome(JournalWriter):
+    """What comes between two returns to an earlier run ends the request of the first."""
+
+    def _late_returns_may_grow(self):
+        return False
+
+
 def arguments_of_the_end(was):
     def wrong(self, event):
         was(self, event)
@@ -138,6 +145,13 @@ DEFECTS = (
         "The return of a call that was open when another agent took over is not kept.",
         "turn.agent-change tool.later-turn-answers R30 R45",
         both_writers(CallsOfOneAgent),
+    ),
+    defect(
+        "late-returns-split-by-a-prompt",
+        "both",
+        "A prompt between two returns to an earlier run makes two requests of them.",
+        "tool.later-returns-grow R61",
+        both_writers(RequestsAsTheyCome),
     ),
     defect(
         "arguments-of-the-end-of-a-part-stored",

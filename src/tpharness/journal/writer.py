@@ -64,6 +64,7 @@ class JournalWriter:
         self._segments: Log[Segment] = Log()
         self._entries: list[OpenResponse | Entry] = []
         self._settled_count = self._not_events = 0
+        self._first_key, self._has_late_return = self._next_call, False
         self._open_keys: set[int] = set()
         self._response: OpenResponse | None = None
         self._said = self._said_before_response = False  # whether a complete part or a prompt has come (R9)
@@ -303,6 +304,7 @@ class JournalWriter:
         self._answered.add(key)
         self._open_keys.discard(key)
         self._said = True
+        self._has_late_return = self._has_late_return or key < self._first_key
         entry = Return(call_id=call_id, agent_id=self._agent_id, at=at, kind=kind, fields=fields, call_key=key)
         self._append(entry)
 
@@ -378,6 +380,8 @@ class JournalWriter:
         """
         if not self._entries or self._held is not None:
             return
+        if self._late_returns_may_grow():
+            return
         while self._settled_count < len(self._entries):
             entry = self._entries[self._settled_count]
             if isinstance(entry, OpenResponse) and not self._is_settled(entry):
@@ -386,6 +390,16 @@ class JournalWriter:
         self._segments = self._segments.append(make_segment(self._entries, partial=False))
         self._entries = []
         self._settled_count = self._not_events = 0
+        self._has_late_return = False
+
+    def _late_returns_may_grow(self) -> bool:
+        """Whether the tail has a return to a call of an earlier turn, and another such call has none yet.
+
+        They stand in one request, whatever comes between them (R61), so the tail stays open for them.
+        """
+        return self._has_late_return and any(
+            key < self._first_key and key not in self._answered for key in self._calls.values()
+        )
 
     def _append(self, entry: OpenResponse | Return | Prompt) -> None:
         self._entries.append(entry)
