@@ -59,7 +59,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "explain": CommandEntry(
         "explain", "Explain a clause, ruling, rule, scenario, finding, profile, fault, check or outcome."
     ),
-    "docs": CommandEntry("docs", "Print a page of the documentation, or list the pages."),
+    "docs": CommandEntry("docs", "Print a page of the documentation or one section of it, or list the pages."),
     "check": CommandEntry("check", "Check threads, scenarios and streams without playing them."),
     "accept": CommandEntry("accept", "Judge a request to a model's API: what would be refused, why, and what to do."),
     "compare": CommandEntry("compare", "Compare what histories keep of an interrupted turn.", room="histories"),
