@@ -256,7 +256,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_played(
         (("sweep", "basics", "--orders"), "4 scenario"),
         (("compare", "basics"), "4 scenario"),
         (("mutate", "tests.seeded_defects", "basics", "--defect", "partial-text-kept"), "1 defect"),
-        (("certify", "--profile", "history", "-o", "cert"), "10"),
+        (("certify", "--profile", "history", "-o", "cert"), "11"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
