@@ -1818,7 +1818,7 @@ async function answerLine(request) {
     case "migrate":
       return { migrated: answerQuestion("migrate", request) };
     case "history":
-      return { told: answerQuestion("history", request) };
+      return { history: answerQuestion("history", request) };
     case "stop":
       return { stopped: true };
     default:

@@ -1880,7 +1880,7 @@ def answer_line(request: Json) -> Json:
         case "migrate":
             return {"migrated": answer_question("migrate", request)}
         case "history":
-            return {"told": answer_question("history", request)}
+            return {"history": answer_question("history", request)}
         case "stop":
             return {"stopped": True}
         case other:

@@ -24,7 +24,7 @@ from tpharness.targets.contract import AnsweringTarget, ClientTarget, ServerTarg
 
 __all__ = ["ask_sides", "unasked_clauses"]
 
-_PROMPT = "ThreadAnswer in one sentence."
+_PROMPT = "Answer in one sentence."
 _RETURN = "nobody knows"
 _MOST_AGENTS = 3
 Threads = Mapping[Version, Mapping[str, Any]]

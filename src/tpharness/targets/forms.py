@@ -55,7 +55,7 @@ __all__ = [
 CONTRACT = "1.2"
 """The version of the contract that is spoken here."""
 
-ANSWERS = {"hash": "hashed", "migrate": "migrated", "history": "told", "import": "imported"}
+ANSWERS = {"hash": "hashed", "migrate": "migrated", "history": "history", "import": "imported"}
 """What a target is asked of a thread → the name of the answer."""
 
 _MOST = 3
