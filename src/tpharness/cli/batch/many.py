@@ -65,13 +65,16 @@ def _rare_collections() -> Iterator[None]:
     Forks inherit this; it takes a tenth of the time.
     """
     before = gc.get_threshold()
-    gc.freeze()
+    frozen = gc.get_freeze_count()
+    if not frozen:
+        gc.freeze()
     gc.set_threshold(50_000, *before[1:])
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not frozen:  # what somebody else has frozen stays so
+            gc.unfreeze()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
