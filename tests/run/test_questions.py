@@ -12,10 +12,11 @@ from tests.scenarios import load_all
 
 from tpharness.clauses import load_clauses
 from tpharness.errors import TargetError
+from tpharness.protocol.versions import Version
 from tpharness.run.judge import judge
 from tpharness.run.plan import base_case
 from tpharness.run.play import Players, play
-from tpharness.run.questions import unasked_clauses
+from tpharness.run.questions import ask_sides, unasked_clauses
 from tpharness.targets import Capabilities, Reference
 from tpharness.targets.contract import QUESTIONS, Script, TargetOutput
 
@@ -79,6 +80,15 @@ def test_a_target_is_asked_what_the_scenario_is_about() -> None:
 def test_a_wrong_answer_is_the_targets() -> None:
     """The client, which is the reference, is asked as well and is right."""
     assert set(findings(Wrong("migrate"))) == {("migration-differs", "server")}
+
+
+def test_nobody_is_asked_for_the_hash_of_what_has_none() -> None:
+    """A number that JSON does not have is found by the checks of threads, and ends nothing here (R38)."""
+    server = Answering("hash")
+    thread = {"thread_id": "t", "turns": [{"turn_type": "user", "parts": [{"part_kind": "user-prompt", "n": 1e999}]}]}
+    output = TargetOutput(threads={Version.V0_0_4: thread})
+    assert asyncio.run(ask_sides({"hash"}, [("server", server, (output,))])) == ()
+    assert server.asked == []
 
 
 def test_who_declares_an_answer_has_to_give_one() -> None:
