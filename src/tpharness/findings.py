@@ -50,10 +50,7 @@ class Level(Enum):
     @property
     def rank(self) -> int:
         """0 for the strongest."""
-        return _RANK[self]
-
-
-_RANK = {Level.MUST: 0, Level.SHOULD: 1, Level.MAY: 2}
+        return tuple(Level).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +206,7 @@ class Finding:
     too little: one mistake shows with one symptom in many cases. "" where the kind says enough. `decided` names the
     rulings that decide this case where its kind alone does not say which, `advice` what to do where the advice of the
     kind does not fit. `versions` are the versions of the protocol in whose threads it was found, the oldest first;
-    none for what is not found in a thread.
+    none for what is not found in a thread. `demanded` says that it fails its case below MUST too, as `fail_on` asks.
     """
 
     kind: Kind
@@ -221,6 +218,12 @@ class Finding:
     decided: tuple[str, ...] = ()
     advice: str = ""
     versions: tuple[str, ...] = ()
+    demanded: bool = False
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails its case."""
+        return self.demanded or self.level is Level.MUST
 
     @property
     def rulings(self) -> tuple[str, ...]:
@@ -281,6 +284,7 @@ class Finding:
             **self.shown(),
             **({"symptom": self.symptom} if self.symptom else {}),
             **({"versions": list(self.versions)} if self.versions else {}),
+            **({"demanded": True} if self.demanded else {}),
             "clauses": list(self.kind.clauses),
             "rulings": list(self.rulings),
             "remedy": self.remedy,
@@ -293,15 +297,14 @@ def parse_finding(value: Mapping[str, Any]) -> Finding:
     KeyError, TypeError or ValueError for what it has not written.
     """
     kind, place = Kind.of_report(value["code"]), Place(**value["place"])
-    given: dict[str, Any] = {key: value.get(key) for key in ("got", "expected")}
+    given: dict[str, Any] = {key: value[key] for key in ("got", "expected", "symptom", "demanded") if key in value}
     said, remedy = tuple(value.get("rulings", ())), value.get("remedy", kind.remedy)
     given |= {"decided": () if said == kind.rulings else said, "advice": "" if remedy == kind.remedy else remedy}
-    given |= {"symptom": value.get("symptom", ""), "versions": tuple(value.get("versions", ()))}
+    given["versions"] = tuple(value.get("versions", ()))
     return Finding(kind=kind, place=place, message=value["message"], **given)
 
 
-_COMPOSED = 4
-"""Characters that may compose one, as a letter and three marks."""
+_COMPOSED = 4  # characters that may compose one, as a letter and three marks
 
 
 def shorten(value: Any, limit: int = 160) -> str:

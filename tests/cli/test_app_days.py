@@ -62,7 +62,7 @@ def test_init_ends_with_a_command_that_works(call: Call, folder: Path) -> None:
     *_, last = told.splitlines()
     assert last == "now: tpharness app chat"
     played = call(*last.removeprefix("now: tpharness ").split(" "), "user-leaves/in-arguments", "--trace", "none")
-    assert (played.code, "interruption-safe in 1 of 1 case" in played.out) == (0, True), played.out
+    assert (played.code, "interruption-safe in the one case that applies" in played.out) == (0, True), played.out
     assert 'args = {book_hotel = {city = "Rome", nights = 2}}' in (folder / "tpharness.toml").read_text("utf-8")
 
 
@@ -106,7 +106,7 @@ def test_two_days(call: Call, folder: Path, tmp_path: Path, ci: str) -> None:
     assert not second.passed
     if ci == "github":
         first_line, *_, last_line = [line for line in second.steps["Play"].splitlines() if line.startswith("::error ")]
-        assert "title=failed user-leaves/in-arguments" in first_line
+        assert "title=NEW failed user-leaves/in-arguments" in first_line
         assert "arguments-invented" in first_line
         assert "title=stale " in last_line
         assert second.summary == second.comment
@@ -135,7 +135,7 @@ def test_the_action_does_it_with_inputs(call: Call, folder: Path, tmp_path: Path
         defects(folder, "REPAIRS_ARGUMENTS")
     first, second = days
     assert (first.passed, first.comment, second.passed) == (True, "", False), first.steps
-    assert "::error title=failed user-leaves/in-arguments" in second.steps["Play"]
+    assert "::error title=NEW failed user-leaves/in-arguments" in second.steps["Play"]
     assert "| **new** | arguments-invented | user-leaves/in-arguments |" in second.comment.splitlines()
     assert second.comment == second.summary
     assert second.artifacts is not None

@@ -95,13 +95,13 @@ def test_a_safe_application_passes_the_basic_cases(call: Call) -> None:
     assert "PASSED 9 scenarios, 9 cases (9 passed)" in done.out
     # Nobody counts its effects, so that what it says in place of the result cannot be judged, and is shown.
     assert "user-leaves/while-tool-runs  policy         result-without-its-run" in done.out
-    assert "interruption-safe in 9 of 9 cases. This is not a statement about ThreadProtocol." in done.out
+    assert "interruption-safe in all 9 cases that apply. This is not a statement about ThreadProtocol." in done.out
 
 
 @pytest.mark.parametrize(
     ("name", "case", "said"),
     [
-        ("safe", "model-drops/in-text", "interruption-safe in 1 of 3 cases; 2 did not apply. This is"),
+        ("safe", "model-drops/in-text", "interruption-safe in the one case that applies; 2 did not apply. This is"),
         ("broken", "user-leaves/in-arguments", "Not interruption-safe: 1 of 3 cases failed; 2 did not apply."),
     ],
 )
@@ -145,11 +145,24 @@ def test_what_is_broken_at_should_is_told_once_with_what_to_do(call: Call, folde
     done = call("app", "torn", "model-drops/*")
     assert done.code == 0, done.out
     (told,) = done.out.split("SHOULD in ")[1:]
-    assert told.startswith("model-drops/in-text\n  failure-unsaid: the model's answer failed"), told
+    assert re.match(r"model-drops/\S+ and \d more\n  failure-unsaid: the model's answer failed", told)
     assert "    expected  an error chunk\n" in told
     assert "    to do     catch the failure of the model's stream" in told
     assert done.out.count("passed, but    failure-unsaid") > 1
-    assert re.search(r"\ninterruption-safe in (\d+) of \1 cases\.", told)
+    assert re.search(r"\ninterruption-safe in all (\d+) cases that apply\. A SHOULD is broken in \d+ of them\.", told)
+
+
+def test_a_should_fails_a_case_where_the_table_or_the_option_says_so(call: Call, folder: Path) -> None:
+    """The same case passes without either; another value is refused."""
+    (folder / "tpharness.toml").write_text(table("torn", "TEARS_STREAM"), "utf-8")
+    done = call("app", "torn", "model-drops/in-text", "--fail-on", "should", "--trace", "none")
+    assert done.code == 1, done.out
+    assert "\nFAILED model-drops/in-text\n" in done.out
+    assert "Interruption-safe, and failed: no MUST is broken, but a SHOULD in 1 of 1 case" in done.out
+    own = (folder / "tpharness.toml").read_text("utf-8")
+    (folder / "tpharness.toml").write_text(f'{own}fail_on = "may"\n', "utf-8")
+    done = call("app", "torn", "model-drops/in-text")
+    assert (done.code, "fail_on is 'may', expected must or should" in done.err) == (2, True)
 
 
 def test_the_readme_shows_what_is_printed(failed: tuple[str, Path], folder: Path) -> None:
@@ -183,7 +196,7 @@ def test_the_verdict_on_threads_is_apart(call: Call, folder: Path, words: tuple[
     own = re.sub("effects = .*", "", own)  # it does not write down any
     (folder / "tpharness.toml").write_text(own.replace("[apps.writer]\n", f"[apps.writer]\nthread = {THREAD!r}\n"))
     done = call("app", "writer", "uncut/tool-call", "user-leaves/in-answer")
-    assert "interruption-safe in 2 of 2 cases." in done.out, done.out
+    assert "interruption-safe in all 2 cases that apply." in done.out, done.out
     if words:
         assert done.code == 1
         told = "ThreadProtocol: the thread is wrong in 2 of 2 cases: "

@@ -58,9 +58,9 @@ class AppConfig:
     which it tells its model that nobody knows whether a tool has run. `allow` are the
     tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
     `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
-    every post. `concurrency` is how many cases run at once. Seconds: `ready` until it listens, `answer` for one answer,
-    `stop_within` until a run that is to stop has stopped, `quiet` without a chunk until the client's stream counts as
-    quiet.
+    every post. `fail_on` is the weakest level of a finding that fails its case. `concurrency` is how many cases run
+    at once. Seconds: `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has
+    stopped, `quiet` without a chunk until the client's stream counts as quiet.
     """
 
     name: str
@@ -87,6 +87,7 @@ class AppConfig:
     folder: Path = Path()
     cwd: str = "."
     baseline: str | None = None
+    fail_on: Literal["must", "should"] = "must"
     provider_port: int = 0
     concurrency: int = 1
     ready: float = 60.0
@@ -174,6 +175,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "env": _OBJECT,
     "cwd": _TEXT,
     "baseline": _TEXT,
+    "fail_on": _TEXT,
     "provider_port": _COUNT,
     "concurrency": _COUNT,
     "ready": _NUMBER,
@@ -305,6 +307,9 @@ def _checked(config: AppConfig, where: str) -> AppConfig:
         )
     if config.on_disconnect not in (None, "stop", "continue"):
         raise UsageError(f"{where}: on_disconnect is {config.on_disconnect!r}", hint='"stop" or "continue"')
+    if config.fail_on not in ("must", "should"):
+        hint = '"should" fails also what breaks a SHOULD, such as a run that goes on after a stop'
+        raise UsageError(f"{where}: fail_on is {config.fail_on!r}, expected must or should", hint=hint)
     unknown = [word for word in config.trims if word not in _TRIMS]
     if unknown:
         raise UsageError(

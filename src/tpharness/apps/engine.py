@@ -25,7 +25,7 @@ from tpharness.apps.client import Profile, RealClients, find_profile
 from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import CONTACT, Contact, first_contact
 from tpharness.apps.effects import EffectLedger, MountedLedger
-from tpharness.apps.judge import judge_app
+from tpharness.apps.judge import demand_should, judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
 from tpharness.apps.play import NotPlayedError, Player
@@ -50,7 +50,7 @@ from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.case_run import CaseRun
 from tpharness.verdict.result import THREAD_SUFFIX
 
-__all__ = ["KINDS", "AppOptions", "play_app", "run_app"]
+__all__ = ["KINDS", "AppOptions", "play_app", "run_app", "unseen"]
 
 KINDS = (EXITED,)
 _AFTER_EXIT = f"correct {EXITED.code} first: it may come from nothing else than that the process had ended"
@@ -179,6 +179,7 @@ async def _play_all(
         client=client_name(stage.config),
         versions=(),
         application=stage.config.name,
+        unseen=unseen(stage.config),
     )
     run = CaseRun(baseline)
     if tool is not None:
@@ -267,10 +268,27 @@ async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> lis
             stage.player.tool_has_run = False  # its start may remove what was counted
             await stage.process.restart()
     results = [result] if thread is None else [result, thread]
+    if stage.config.fail_on == "should":
+        results = [demand_should(one) for one in results]
     if tape is None:
         return results
     record = AppRecord(app=stage.config.name, client=client_name(stage.config), evidence=evidence, tape=tape)
     return [replace(one, record=record) for one in results]
+
+
+def unseen(config: AppConfig) -> str:
+    """Return what a run with this configuration cannot see of tools, "" where it sees all that it can."""
+    if not config.allow:
+        return (
+            "No tool may be called, so that nothing is known of what an interruption does to one: allow a harmless one,"
+            ' tools = {allow = ["NAME"]}.'
+        )
+    if config.effects is None:
+        return (
+            "Effects are not counted: a booking that is forgotten or made twice may not be seen."
+            ' Set effects, to a command that counts them or to "ledger".'
+        )
+    return ""
 
 
 def client_name(config: AppConfig) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from tpharness.apps.cases.case import CutBy
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.evidence import AppEvidence, CutSeen
@@ -10,9 +13,12 @@ from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.printable import counted
 from tpharness.verdict import CheckState, Outcome, Result
 
-__all__ = ["describe_cuts", "judge_app"]
+__all__ = ["demand_should", "describe_cuts", "judge_app", "size_of", "state_of"]
 
 CLIENT_DIFFERS = Kind("client-differs")
+_STATES = (CheckState.NOT_APPLICABLE, CheckState.PASSED, CheckState.SHOULD, CheckState.FAILED)
+"""From the mildest to the worst."""
+_MOST_TURNS = 100  # one cut weighs more than all turns of a case
 _UNCUT = "the run ended before the place of the cut: the application did not ask the model as often as the case plans"
 
 
@@ -29,8 +35,7 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
     for check, chat in ((check, chat) for check in APP_CHECKS for chat in chats):
         if check.applies(chat):
             own = [finding.with_place(case=case) for finding in check.find(chat)]
-            failed = any(finding.level is Level.MUST for finding in own) or states[check.name] is CheckState.FAILED
-            states[check.name] = CheckState.FAILED if failed else CheckState.PASSED
+            states[check.name] = _worse(states[check.name], state_of(own))
             found += own if chat is evidence else [_in_the_other_chat(finding) for finding in own]
     found += [_difference(case, told) for chat in chats for told in chat.differences]
     failed = CheckState.FAILED in states.values()
@@ -43,7 +48,41 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
         checks=states,
         findings=tuple(found),
         seconds=seconds,
+        size=size_of(evidence),
         clauses=tuple(check.clause for check in APP_CHECKS if states[check.name] is not CheckState.NOT_APPLICABLE),
+    )
+
+
+def state_of(findings: Iterable[Finding]) -> CheckState:
+    """Return the verdict of a check that has found this."""
+    levels = {finding.level for finding in findings}
+    if Level.MUST in levels:
+        return CheckState.FAILED
+    return CheckState.SHOULD if Level.SHOULD in levels else CheckState.PASSED
+
+
+def _worse(one: CheckState, other: CheckState) -> CheckState:
+    return max(one, other, key=_STATES.index)
+
+
+def size_of(evidence: AppEvidence) -> int:
+    """Return how much happens in a case: of those that show one mistake, the one with the fewest cuts is read first."""
+    cuts = sum(turn.cut is not None for turn in evidence.turns)
+    return cuts * _MOST_TURNS + len(evidence.turns)
+
+
+def demand_should(result: Result) -> Result:
+    """Return a result in which a SHOULD fails the case as a MUST does: what `fail_on = "should"` asks for."""
+    if result.outcome not in (Outcome.PASSED, Outcome.FAILED):
+        return result
+    findings = tuple(replace(one, demanded=True) if one.level is Level.SHOULD else one for one in result.findings)
+    failed = any(finding.fails for finding in findings)
+    failing = {CheckState.SHOULD: CheckState.FAILED}
+    return replace(
+        result,
+        outcome=Outcome.FAILED if failed else result.outcome,
+        checks={name: failing.get(state, state) for name, state in result.checks.items()},
+        findings=findings,
     )
 
 

@@ -7,13 +7,14 @@ from collections import Counter
 from rich.console import Console
 from rich.markup import escape
 
-from tpharness.findings import Finding, Level
+from tpharness.findings import Level
 from tpharness.printable import counted, make_printable
 from tpharness.report import Report
 from tpharness.report.app_verdict import app_verdict, part_results
-from tpharness.report.comparison import Comparison
+from tpharness.report.comparison import Comparison, is_advice
 from tpharness.verdict import Outcome, Result
 from tpharness.verdict.finding_lines import finding_lines
+from tpharness.verdict.grouping import group_advice
 
 __all__ = ["print_table"]
 
@@ -37,6 +38,8 @@ def print_table(out: Console, model: Report) -> None:
     verdict = app_verdict(model)
     style = {True: "bold green", False: "bold red", None: "bold"}[verdict.safe]
     out.print(f"\n[{style}]{verdict.words}[/]{escape(make_printable(verdict.rest))}")
+    if model.started is not None and model.started.unseen:
+        out.print(f"[yellow]{escape(make_printable(model.started.unseen))}[/]")
     if model.earlier is not None and model.started is not None:
         _print_comparison(out, model.earlier.compare(model.results), model.earlier.words(model.started.server))
     if threads:
@@ -49,19 +52,16 @@ def _print_comparison(out: Console, found: Comparison, with_what: str) -> None:
     for word, kind in (("new", found.new), ("gone", found.gone)):
         for code, ids in kind.items():
             some = ", ".join(ids[:_MOST_IDS]) + (f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else "")
-            out.print(escape(make_printable(f"  {word:<5} {code} in {some}")))
+            level = "SHOULD " if is_advice(code) else ""
+            out.print(escape(make_printable(f"  {word:<5} {level}{code} in {some}")))
 
 
 def _print_advice(out: Console, cases: list[Result]) -> None:
     """Print each kind of finding at SHOULD once: a case that passes with one has no block of its own."""
-    first: dict[str, tuple[str, Finding]] = {}
-    for result in cases:
-        for finding in result.findings:
-            if result.outcome is Outcome.PASSED and finding.level is Level.SHOULD:
-                first.setdefault(finding.code, (result.id, finding))
-    for case, finding in first.values():
-        out.print(f"\n[bold yellow]SHOULD[/] in [bold]{escape(make_printable(case))}[/]")
-        for _, line in finding_lines(finding):
+    for advice in group_advice(cases):
+        more = f" and {len(advice.results) - 1} more" if len(advice.results) > 1 else ""
+        out.print(f"\n[bold yellow]SHOULD[/] in [bold]{escape(make_printable(advice.results[0].id))}[/]{more}")
+        for _, line in finding_lines(advice.finding):
             out.print(f"  {escape(make_printable(line))}")
 
 

@@ -78,6 +78,10 @@ def application(
         Option(min=0, max=LAST_PORT, help="The port of the model's API; 9100 for an application that runs."),
     ] = None,
     concurrency: Annotated[int | None, Option(min=1, help="Cases at once.")] = None,
+    fail_on: Annotated[
+        Literal["must", "should"] | None,
+        Option(help="Which findings fail a case: those at MUST (the default), or those at SHOULD as well."),
+    ] = None,
     sweep: Annotated[bool, Option("--sweep", help="Also cut after every piece of the model's answers.")] = False,
     scenarios: Annotated[list[Path] | None, Option(help="Scenario files or folders to make cases of, too.")] = None,
     lenient: Annotated[
@@ -142,6 +146,7 @@ def application(
             "on_disconnect": on_disconnect,
             "provider_port": provider_port,
             "concurrency": concurrency,
+            "fail_on": fail_on,
             "command": tuple(split_command(command)) if command is not None else None,
         }.items()
         if value is not None

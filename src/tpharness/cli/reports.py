@@ -19,7 +19,7 @@ from tpharness.errors import TpharnessError, UsageError
 from tpharness.output import write_atomically
 from tpharness.printable import counted, say
 from tpharness.report import ConsoleReport, Destination, Report
-from tpharness.verdict import RunEvent
+from tpharness.verdict import Outcome, RunEvent
 
 __all__ = ["EarlyEnd", "shown_on_every_way_out", "take_all", "write_new_baseline", "written_on_every_way_out"]
 
@@ -166,7 +166,11 @@ def write_new_baseline(path: Path, report: Report, known: Path | None) -> None:
     problems = report.finished.problems if report.finished is not None else ()
     write_atomically(str(path), baseline_text(report.results, problems, known))
     groups = group_failures(result for result in report.results if result.fails_now)
-    left = group_failures(result for result in report.results if not result.fails_now)
+    passed = sum(result.outcome is Outcome.STALE and not result.fails_now for result in report.results)
+    if passed:
+        say(f"taken out: {counted(passed, 'case')} that the baseline expected to fail, and that passed", err=True)
+    unjudged = (result for result in report.results if not result.fails_now and result.outcome is not Outcome.STALE)
+    left = group_failures(unjudged)
     say(f"{path}: {counted(len(groups), 'cause')} to give a reason for", err=True)
     for group in left:
         say(f"not in it: {group_line(group).strip()}", err=True)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from tpharness.findings import Level
 from tpharness.printable import counted
 from tpharness.report.app_verdict import app_verdict, part_results
-from tpharness.report.comparison import Comparison
+from tpharness.report.comparison import Comparison, is_advice
 from tpharness.report.summary import Report
 from tpharness.verdict import Outcome, Result
-from tpharness.verdict.grouping import group_failures
+from tpharness.verdict.grouping import group_advice, group_failures
 
 __all__ = ["app_markdown_lines"]
 
-_MOST_FAILED, _MOST_KNOWN, _MOST_CHANGED, _MOST_PROBLEMS = 6, 6, 4, 3
+_MOST_FAILED, _MOST_ADVICE, _MOST_KNOWN, _MOST_CHANGED, _MOST_PROBLEMS = 5, 3, 3, 3, 2
 _MOST_IDS = 3
 
 
@@ -25,10 +26,12 @@ def app_markdown_lines(report: Report, text: Callable[[str], str]) -> list[str]:
     lines = [f"## {text(f'tpharness app {name}')}", "", f"**{text(verdict.words)}**{text(verdict.rest)}", ""]
     if started is not None:
         lines += [text(f"{started.server}, client {started.client}; {report.words}"), ""]
+        lines += [text(started.unseen), ""] if started.unseen else []
     cases, threads = part_results(report.results)
     if report.earlier is not None and started is not None:
         lines += _compared(report.earlier.compare(report.results), report.earlier.words(started.server), text)
     lines += _failed([one for one in report.results if one.fails_now or one.outcome in _UNJUDGED], text)
+    lines += _advice(report.results, text)
     lines += _known([one for one in report.results if one.outcome is Outcome.EXPECTED], text)
     lines += _outdated(report, [*cases, *threads], text)
     if threads:
@@ -52,7 +55,7 @@ def _compared(found: Comparison, with_what: str, text: Callable[[str], str]) -> 
 
 def _change_rows(word: str, found: Mapping[str, Sequence[str]], text: Callable[[str], str]) -> Iterator[Sequence[str]]:
     for code, ids in list(found.items())[:_MOST_CHANGED]:
-        yield word, text(code), text(_some(ids))
+        yield f"{word}, SHOULD" if is_advice(code) else word, text(code), text(_some(ids))
     if len(found) > _MOST_CHANGED:
         yield word, f"{len(found) - _MOST_CHANGED} more", ""
 
@@ -71,6 +74,29 @@ def _failed(results: Sequence[Result], text: Callable[[str], str]) -> list[str]:
     return ["### Failed", "", *_table(("cases", "what is wrong", "to do"), rows)] if rows else []
 
 
+def _advice(results: Sequence[Result], text: Callable[[str], str]) -> list[str]:
+    """Return what breaks a SHOULD and fails nothing, by its code, with what to do."""
+    found = group_advice(results)
+    rows = [
+        (
+            text(_some([result.id for result in one.results])),
+            text(f"{one.finding.code}: {one.finding.message}"),
+            text(one.finding.remedy),
+        )
+        for one in found[:_MOST_ADVICE]
+    ]
+    if len(found) > _MOST_ADVICE:
+        rows.append(("", f"and {len(found) - _MOST_ADVICE} more", ""))
+    heading = "### SHOULD, which fails nothing"
+    return [heading, "", *_table(("cases", "what is wrong", "to do"), rows)] if rows else []
+
+
+def _known_codes(result: Result) -> set[str]:
+    """Return what the baseline expects of a case: all that fails it, else the SHOULD that it has."""
+    advised = {finding.code for finding in result.findings if finding.level is Level.SHOULD}
+    return set(result.failing_codes) or advised
+
+
 def _known(results: Sequence[Result], text: Callable[[str], str]) -> list[str]:
     """Return what fails as the baseline says, by its reason."""
     by_reason: dict[str, list[Result]] = {}
@@ -79,7 +105,7 @@ def _known(results: Sequence[Result], text: Callable[[str], str]) -> list[str]:
     rows = [
         (
             text(_some([result.id for result in found])),
-            text(", ".join(sorted({code for result in found for code in result.failing_codes}))),
+            text(", ".join(sorted({code for result in found for code in _known_codes(result)}))),
             text(" ".join(reason.split())),
         )
         for reason, found in list(by_reason.items())[:_MOST_KNOWN]

@@ -1,7 +1,8 @@
 """The verdict on a chat application in words: whether it is interruption-safe, and in how many of the cases.
 
 In: the report on a run of `tpharness app`. Out: a few words for a heading, and what stands behind them. It counts the
-cases; the threads that an application writes have a verdict of their own.
+cases; the threads that an application writes have a verdict of their own. A broken SHOULD is counted, and leaves an
+application interruption-safe.
 """
 
 from __future__ import annotations
@@ -38,9 +39,14 @@ def app_verdict(report: Report) -> AppVerdict:
     cases, _ = part_results(report.results)
     count = Counter(result.outcome for result in cases)
     failed = sum(result.fails_now for result in cases)
-    unplayed, known = count[Outcome.NOT_APPLICABLE], count[Outcome.EXPECTED]
+    unplayed, known = count[Outcome.NOT_APPLICABLE], sum(_is_known_failure(result) for result in cases)
     of_all = f"of {counted(len(cases), 'case')}"
     left = f"; {unplayed} did not apply" if unplayed else ""
+    advised = sum(bool(result.advised_codes) for result in cases)
+    advice = f" A SHOULD is broken in {advised} of them." if advised else ""
+    if failed and not any(_breaks_must(result) for result in cases):
+        rest = f': no MUST is broken, but a SHOULD in {failed} {of_all}{left}, and fail_on is "should".'
+        return AppVerdict(safe=None, words="Interruption-safe, and failed", rest=rest)
     if failed:
         more = f"; {known} more fail as the baseline says" if known else ""
         return AppVerdict(safe=False, words="Not interruption-safe", rest=f": {failed} {of_all} failed{more}{left}.")
@@ -56,5 +62,17 @@ def app_verdict(report: Report) -> AppVerdict:
         )
     if unplayed == len(cases):
         return AppVerdict(safe=None, words="Not judged", rest=f": none {of_all} applied.")
-    rest = f" in {len(cases) - unplayed} {of_all}{left}. This is not a statement about ThreadProtocol."
+    played = len(cases) - unplayed
+    every = f"all {played} cases that apply" if played > 1 else "the one case that applies"
+    rest = f" in {every}{left}.{advice} This is not a statement about ThreadProtocol."
     return AppVerdict(safe=True, words="interruption-safe", rest=rest)
+
+
+def _breaks_must(result: Result) -> bool:
+    """Whether a case fails for more than what `fail_on` demands, now or as the baseline says."""
+    return any(not finding.demanded and finding.fails for finding in result.findings)
+
+
+def _is_known_failure(result: Result) -> bool:
+    """Whether a case fails as the baseline says; an entry may also name a SHOULD, which fails nothing."""
+    return result.outcome is Outcome.EXPECTED and bool(result.failing_codes)

@@ -1,27 +1,27 @@
 """An earlier report of the same cases, such as that of the main branch: what is new, what is gone, what still fails.
 
-In: the JSON report of `--compare-to`, read before the run. Out: for each code of a finding at MUST the cases. What this
-run has not judged is not gone.
+In: the JSON report of `--compare-to`, read before the run. Out: for each code of a finding at MUST or SHOULD the cases.
+What this run has not judged is not gone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tpharness.errors import InputError
-from tpharness.findings import Level
+from tpharness.findings import Level, load_kinds
 from tpharness.printable import counted
 from tpharness.verdict import Outcome, Result
 from tpharness.verdict.baseline import OUTDATED
 
-__all__ = ["Comparison", "Earlier", "read_earlier"]
+__all__ = ["Comparison", "Earlier", "is_advice", "read_earlier"]
 
 _JUDGED = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.EXPECTED, Outcome.STALE})
 _OF_A_BASELINE = frozenset(kind.code for kind in OUTDATED)
+_LEVELS = frozenset({Level.MUST.value, Level.SHOULD.value})
 _HINT = "give a file that `--report json:FILE` has written"
 
 
@@ -42,23 +42,28 @@ class Comparison:
     @property
     def line(self) -> str:
         """How many findings are new, gone and still there."""
-        words = f"{self.count(self.new)} new, {self.count(self.gone)} gone, {self.count(self.still)} still there"
+        kinds = (("new", self.new), ("gone", self.gone), ("still there", self.still))
+        words = ", ".join(f"{self.count(kind)} {word}{_of_advice(kind)}" for word, kind in kinds)
         failed = counted(self.unjudged, "case")
         return f"{words}; not judged now: {failed} that failed" if self.unjudged else words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """What an earlier report says of its cases: the codes at MUST by id, of those that were judged."""
+    """What an earlier report says of its cases: by id, of those that were judged, the codes at MUST and SHOULD.
+
+    `failed` are the ids of those with a finding at MUST.
+    """
 
     name: str
     server: str
     codes: Mapping[str, frozenset[str]] = field(repr=False)
+    failed: frozenset[str] = field(repr=False)
     incomplete: bool = False
 
     def compare(self, results: Iterable[Result]) -> Comparison:
         """Return what has changed up to these results."""
-        now = {r.id: r.failing_codes - _OF_A_BASELINE for r in results if r.outcome in _JUDGED}
+        now = {r.id: _of_levels((f.code, f.level.value) for f in r.findings) for r in results if r.outcome in _JUDGED}
         new: dict[str, list[str]] = {}
         still: dict[str, list[str]] = {}
         gone: dict[str, list[str]] = {}
@@ -68,7 +73,7 @@ class Earlier:
                 (still if code in before else new).setdefault(code, []).append(case)
             for code in sorted(before - codes):
                 gone.setdefault(code, []).append(case)
-        unjudged = sum(1 for case, codes in self.codes.items() if codes and case not in now)
+        unjudged = sum(case not in now for case in self.failed)
         return Comparison(new=_frozen(new), gone=_frozen(gone), still=_frozen(still), unjudged=unjudged)
 
     def words(self, server: str) -> str:
@@ -90,22 +95,46 @@ def read_earlier(path: Path) -> Earlier:
     if not isinstance(report, dict) or report.get("format") != "tpharness-report/1":
         raise InputError(f"--compare-to {path} is not a JSON report of tpharness", hint=_HINT)
     try:
-        codes = {
-            str(result["id"]): _codes(result["findings"])
+        levels = {
+            str(result["id"]): [(str(one["code"]), str(one["level"])) for one in result["findings"]]
             for result in report["results"]
             if Outcome(result["outcome"]) in _JUDGED
         }
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"--compare-to {path}: its results cannot be read: {error!r}", hint=_HINT) from error
     server = str(report.get("server", ""))
-    return Earlier(name=path.name, server=server, codes=codes, incomplete="incomplete" in report)
+    return Earlier(
+        name=path.name,
+        server=server,
+        codes={case: _of_levels(found) for case, found in levels.items()},
+        failed=frozenset(
+            case
+            for case, found in levels.items()
+            if any(level == Level.MUST.value and code not in _OF_A_BASELINE for code, level in found)
+        ),
+        incomplete="incomplete" in report,
+    )
 
 
-def _codes(findings: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    must = {str(one["code"]) for one in findings if one["level"] == Level.MUST.value}
-    return frozenset(must - _OF_A_BASELINE)
+def is_advice(code: str) -> bool:
+    """Whether findings of a code are not at MUST. A code that only an earlier tpharness knew counts as one that is."""
+    kinds = load_kinds()
+    return code in kinds and kinds[code].level is not Level.MUST
+
+
+def _of_advice(kind: Mapping[str, Sequence[str]]) -> str:
+    advised = sum(len(cases) for code, cases in kind.items() if is_advice(code))
+    return f" ({advised} at SHOULD)" if advised else ""
+
+
+def _of_levels(found: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the codes that are compared, of codes with their levels."""
+    return frozenset(code for code, level in found if level in _LEVELS) - _OF_A_BASELINE
 
 
 def _frozen(found: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    """Return the codes with the most cases first."""
-    return {code: tuple(cases) for code, cases in sorted(found.items(), key=lambda item: -len(item[1]))}
+    """Return the codes at MUST with the most cases first, then those at SHOULD."""
+    return {
+        code: tuple(cases)
+        for code, cases in sorted(found.items(), key=lambda item: (is_advice(item[0]), -len(item[1])))
+    }

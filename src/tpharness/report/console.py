@@ -119,7 +119,13 @@ class ConsoleReport:
         groups = verdict.group_failures(self._report.results)
         if len(groups) > 1:
             cases = counted(sum(group.cases for group in groups), "case")
-            self._out.print(f"\n{cases} failed for {len(groups)} causes; first the one that concerns most of them")
+            of_app = self._report.started is not None and self._report.started.application
+            first = "that concerns most of them"
+            if of_app:
+                first = "that harms the user most"
+            elif groups[0].cases < max(group.cases for group in groups):
+                first = "whose correction turns most of them green"
+            self._out.print(f"\n{cases} failed for {len(groups)} causes; first the one {first}")
         blocks = [] if self._verbosity < 0 else groups[:_MOST_BLOCKS]
         for group in blocks:
             self._print_failure(group.smallest, reports.group_heading(group), group)
@@ -144,7 +150,8 @@ class ConsoleReport:
         lines = reports.failure_lines(
             result, roots=self._roots, played_on=self._played_on, history=history, again=self._again
         )
-        self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(make_printable(heading))}[/]")
+        word = Outcome.FAILED if result.fails_now else result.outcome
+        self._out.print(f"\n[bold red]{word.value.upper()}[/] [bold]{escape(make_printable(heading))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
             self._print_line(f"  {line}", style)

@@ -19,7 +19,10 @@ from tpharness.printable import make_printable
 from tpharness.report.failures import failure_lines
 from tpharness.report.summary import Report
 from tpharness.scenario_files import find_files
-from tpharness.verdict.grouping import Group, group_failures
+from tpharness.verdict import Result
+from tpharness.verdict.baseline import OUTDATED
+from tpharness.verdict.finding_lines import finding_lines
+from tpharness.verdict.grouping import Advice, Group, group_advice, group_failures
 
 __all__ = ["render_github", "render_github_of_several"]
 
@@ -41,14 +44,42 @@ def _annotations(report: Report, name: str) -> list[str]:
     roots = report.started.roots if report.started is not None else None
     files = _files(roots or ())
     words = report.started.target_words if report.started is not None else ()
-    lines = [_of_group(group, name, roots, words, files) for group in group_failures(report.results)]
-    lines += [_command(finding.line(), title=f"tpharness run {name}".strip()) for finding in _problems(report)]
+    new = _new_codes(report)
+    lines = [_of_group(group, name, roots, words, files, new) for group in group_failures(report.results)]
+    lines += [_of_problem(finding, name) for finding in _problems(report)]
     if report.finished is None or report.finished.ended:
         why = report.finished.ended if report.finished is not None else report.error
         lines.append(_command(why or "the run did not finish", title=f"tpharness run {name}".strip()))
     elif not report.passed and not lines:
         lines.append(_command(f"nothing was judged: {report.words}", title=f"tpharness run {name}".strip()))
+    if report.started is not None and report.started.application:
+        lines += [_of_advice(advice, name, new) for advice in group_advice(report.results)]
     return lines
+
+
+def _new_codes(report: Report) -> Mapping[str, Sequence[str]]:
+    """Return by code the cases that an earlier report does not have; nothing is called new without one."""
+    return {} if report.earlier is None else report.earlier.compare(report.results).new
+
+
+def _is_new(results: Sequence[Result], codes: Sequence[str], new: Mapping[str, Sequence[str]]) -> bool:
+    """Whether none of the cases had any of these findings in the earlier report."""
+    return all(result.id in new.get(code, ()) for result in results for code in codes)
+
+
+def _of_advice(advice: Advice, name: str, new: Mapping[str, Sequence[str]]) -> str:
+    more = len(advice.results) - 1
+    first = "NEW SHOULD" if _is_new(advice.results, [advice.finding.code], new) else "SHOULD"
+    title = f"{first} {advice.results[0].id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
+    text = "\n".join(make_printable(line) for _, line in finding_lines(advice.finding))
+    return _command(text, title=title, level="warning")
+
+
+def _of_problem(finding: Finding, name: str) -> str:
+    place, title = finding.place, f"tpharness run {name}".strip()
+    return _command(
+        finding.line(), file=place.file if place.file and place.line else "", line=place.line or 0, title=title
+    )
 
 
 def _problems(report: Report) -> Sequence[Finding]:
@@ -56,16 +87,24 @@ def _problems(report: Report) -> Sequence[Finding]:
 
 
 def _of_group(
-    group: Group, name: str, roots: Sequence[Path] | None, words: Sequence[str], files: Mapping[str, Path]
+    group: Group,
+    name: str,
+    roots: Sequence[Path] | None,
+    words: Sequence[str],
+    files: Mapping[str, Path],
+    new: Mapping[str, Sequence[str]],
 ) -> str:
     result = group.smallest
     more = group.cases - result.cases
     word = "failed" if result.fails_now else result.outcome.value
+    word = f"NEW {word}" if result.fails_now and _is_new(group.results, group.cause.codes, new) else word
     title = f"{word} {result.id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
     played = roots is not None  # an application's cases are not replayed
     text = "\n".join(line for _, line in failure_lines(result, roots=roots or (), played_on=words, hint=played))
-    place = next((finding.place for finding in result.findings if finding.place.file is not None), None)
-    if place is not None and place.file is not None:  # a scenario that does not load
+    # A scenario that does not load, or an entry of a baseline, which is not about what fails now.
+    about = [finding for finding in result.findings if not (result.fails_now and finding.kind in OUTDATED)]
+    place = next((finding.place for finding in about if finding.place.file is not None), None)
+    if place is not None and place.file is not None:
         return _command(text, file=place.file, line=place.line or 1, title=title)
     path = files.get(result.id.partition("@")[0])
     if path is None:  # a built-in scenario: its file is not in the repository that is annotated
@@ -93,10 +132,10 @@ def _line(path: Path, findings: Sequence[Finding]) -> int:
     return next((key.start_mark.line + 1 for key, _ in keys if key.value == "expect"), 1)
 
 
-def _command(text: str, *, file: str = "", line: int = 0, title: str = "") -> str:
+def _command(text: str, *, file: str = "", line: int = 0, title: str = "", level: str = "error") -> str:
     properties = {"file": Path(file).as_posix() if file else "", "line": str(line or ""), "title": title}
     shown = ",".join(f"{name}={_escaped(value, more=True)}" for name, value in properties.items() if value)
-    return f"::error {shown}::{_escaped(text)}"
+    return f"::{level} {shown}::{_escaped(text)}"
 
 
 def _escaped(text: str, *, more: bool = False) -> str:

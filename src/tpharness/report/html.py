@@ -32,8 +32,10 @@ from tpharness.picture import (
 from tpharness.picture.rows import finding_json
 from tpharness.picture.tables import json_bytes
 from tpharness.printable import counted
+from tpharness.report.app_verdict import app_verdict
 from tpharness.report.html_causes import cause_cards, counts_bar
 from tpharness.report.html_tables import (
+    advice_html,
     app_clauses_table,
     clauses_table,
     expected_table,
@@ -48,7 +50,7 @@ from tpharness.scenario import Scenario, load_scenario
 from tpharness.scenario_files import find_files
 from tpharness.trace.read import Trace, TracedCase
 from tpharness.verdict import Outcome, Result
-from tpharness.verdict.grouping import Group, group_failures
+from tpharness.verdict.grouping import Group, group_advice, group_failures
 from tpharness.verdict.profile_tally import tally_profiles
 from tpharness.verdict.tally import tally_json
 
@@ -123,6 +125,10 @@ def _sections(
         facts += f"<p>{text_html(report.error or 'The run did not finish.')}</p>"
     else:
         facts += "".join(finding_html(finding_json(problem)) for problem in finished.problems)
+    if report.started is not None and report.started.application:
+        verdict, unseen = app_verdict(report), report.started.unseen
+        said = f"<p><strong>{text_html(verdict.words)}</strong>{text_html(verdict.rest)}</p>"
+        facts = f'{said}{f"""<p class="note">{text_html(unseen)}</p>""" if unseen else ""}{facts}'
     yield f"<section><h2>{prefix}Overview</h2>{facts}</section>"
     groups = group_failures(report.results)
     wrong = _in_order(groups)
@@ -143,6 +149,9 @@ def _sections(
     tallies = tally_profiles(report.results)
     if tallies:
         yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
+    advice = group_advice(report.results) if _is_application([report]) else []
+    if advice:
+        yield f"<section><h2>{prefix}SHOULD, which fails nothing</h2>{advice_html(advice)}</section>"
     expected = [result for result in report.results if result.outcome is Outcome.EXPECTED]
     if expected:
         yield f"<section><h2>{prefix}Known differences</h2>{expected_table(expected)}</section>"

@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tpharness.clauses import load_app_clauses, load_clauses
-from tpharness.picture import table_html, text_html
+from tpharness.findings import Level
+from tpharness.picture import finding_html, table_html, text_html
+from tpharness.picture.rows import finding_json
+from tpharness.printable import counted
 from tpharness.protocol.versions import Version
 from tpharness.report.summary import Report
-from tpharness.verdict import Result
+from tpharness.verdict import Outcome, Result
+from tpharness.verdict.grouping import Advice
 from tpharness.verdict.profile_tally import ProfileTally, next_profile
 
 __all__ = [
+    "advice_html",
     "app_clauses_table",
     "clauses_table",
     "expected_table",
@@ -131,13 +136,43 @@ def app_clauses_table(report: Report, anchor: Callable[[str], str]) -> str:
     """Return for each clause of applications how many cases were judged by it, and a link to the first that failed."""
     rows = []
     for clause in load_app_clauses().values():
-        judged = [result for result in report.results if clause.id in result.clauses]
-        wrong = [result for result in judged if clause.id in _broken_clauses(result)]
-        cell = f'<span class="good">{len(judged)} passed</span>' if judged else '<span class="muted">not judged</span>'
-        if wrong:
-            cell = f'<a class="bad" href="#{anchor(wrong[0].id)}">{len(wrong)} of {len(judged)} failed</a>'
+        cell = _app_cell(clause.id, [result for result in report.results if clause.id in result.clauses], anchor)
         rows.append((f"<code>{text_html(clause.id)}</code><br>{text_html(clause.text)}", text_html(clause.level), cell))
     return table_html(("clause", "level", "cases"), rows)
+
+
+def _app_cell(clause: str, judged: Sequence[Result], anchor: Callable[[str], str]) -> str:
+    """Return of the cases that were judged by a clause how many failed, break a SHOULD, are known to, and passed."""
+    if not judged:
+        return '<span class="muted">not judged</span>'
+    failed: list[Result] = []
+    known: list[Result] = []
+    found: list[Result] = []
+    for result in judged:
+        of_clause = [one for one in result.findings if clause in one.kind.clauses and one.level is not Level.MAY]
+        unexplained = result.outcome is Outcome.FAILED and not result.findings
+        if not of_clause and not unexplained:
+            continue
+        fails = unexplained or any(finding.fails for finding in of_clause)
+        (known if result.outcome is Outcome.EXPECTED else failed if fails else found).append(result)
+    words = (
+        [f'<a class="bad" href="#{anchor(failed[0].id)}">{len(failed)} of {len(judged)} failed</a>'] if failed else []
+    )
+    words += [f'<span class="warn">{len(found)} of {len(judged)} found</span>'] if found else []
+    words += [f"{len(known)} known"] if known else []
+    passed = len(judged) - len(failed) - len(found) - len(known)
+    words += [f'<span class="good">{passed} passed</span>'] if passed else []
+    return ", ".join(words)
+
+
+def advice_html(found: Sequence[Advice]) -> str:
+    """Return what breaks a SHOULD and fails nothing: each code once, with its cases."""
+    blocks = []
+    for advice in found:
+        ids = ", ".join(result.id for result in advice.results)
+        cases = f"<p>{text_html(counted(len(advice.results), 'case'))}: {text_html(ids)}</p>"
+        blocks.append(finding_html(finding_json(advice.finding)) + cases)
+    return "".join(blocks)
 
 
 def _broken_clauses(result: Result) -> set[str]:

@@ -33,7 +33,9 @@ _PLACE = re.compile(r"([^@]+)@(?:turn-\d+-)?(event|byte)-(\d+)(?::.+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineEntry:
-    """One known failure: the case, the codes of its findings at MUST, the clauses and the reason in words.
+    """One known failure: the case, the codes of its findings, the clauses and the reason in words.
+
+    Every code that fails the case has to be named; one at SHOULD may be, and then has to be found as well.
 
     `id` may be a pattern with `*`; `cause` is the cause of the failures, as reports have it. Either may be empty then.
     """
@@ -53,6 +55,8 @@ class BaselineEntry:
     Another client may accept what a recorded stream gets wrong, and so may a run that judges less of it.
     """
     cause: str = ""
+    line: int = 0
+    """The line of the file on which the entry begins, 0 where that is not known."""
 
     @property
     def many(self) -> bool:
@@ -68,12 +72,17 @@ class BaselineEntry:
         """Whether an entry for many cases may explain the case with this id."""
         return fnmatchcase(case, self.id or "*")
 
+    def names(self, result: Result) -> bool:
+        """Whether the case has just what the entry says: all that fails it is named, and all that is named is found."""
+        found = {finding.code for finding in result.findings}
+        return result.failing_codes <= self.findings <= found
+
     def explains(self, result: Result) -> bool:
-        """Whether an entry for many cases explains a failure."""
-        failed = result.outcome in (Outcome.FAILED, Outcome.EXPECTED)
-        if not failed or not self.fits(result.id):
+        """Whether an entry for many cases explains a failure, or a finding at SHOULD that it names."""
+        judged = (Outcome.FAILED, Outcome.EXPECTED, *((Outcome.PASSED,) if self.findings else ()))
+        if result.outcome not in judged or not self.fits(result.id):
             return False
-        if self.findings and result.failing_codes != self.findings:
+        if self.findings and not self.names(result):
             return False
         cause = verdict.leading_cause(result.findings)
         return not self.cause or (cause is not None and cause.is_called(self.cause))
@@ -110,17 +119,20 @@ class Baseline:
             return replace(result, outcome=Outcome.EXPECTED, reason=entry.reason) if failed else result
         if entry.may_pass and result.outcome is Outcome.PASSED:
             return result
-        known = result.failing_codes <= entry.findings if entry.may_pass else result.failing_codes == entry.findings
-        if result.outcome is Outcome.FAILED and known:
+        known = result.failing_codes <= entry.findings if entry.may_pass else entry.names(result)
+        if result.outcome in (Outcome.FAILED, Outcome.PASSED) and known:
             return replace(result, outcome=Outcome.EXPECTED, reason=entry.reason)
         if entry.may_pass:  # it has failed in ways of its own, which are what its author wants to read
             return result
-        finding = self._describe_stale(entry, ", ".join(sorted(result.failing_codes)) or result.outcome.value)
-        # what fails now comes first: that the entry is outdated follows from it
-        return replace(result, outcome=Outcome.STALE, findings=(*result.findings, finding), reason=entry.reason)
+        got = result.failing_codes | entry.findings.intersection(finding.code for finding in result.findings)
+        finding = self._describe_stale(entry, ", ".join(sorted(got)) or result.outcome.value)
+        # What fails now comes first: that the entry is outdated follows from it, and its reason is not that of the new.
+        reason = result.reason if result.failing_codes else entry.reason
+        return replace(result, outcome=Outcome.STALE, findings=(*result.findings, finding), reason=reason)
 
     def _describe_stale(self, entry: BaselineEntry, got: str) -> Finding:
-        return STALE.at(Place(case=entry.id, file=self.path), got=got, expected=", ".join(sorted(entry.findings)))
+        place = Place(case=entry.id, file=self.path, line=entry.line or None)
+        return STALE.at(place, got=got, expected=", ".join(sorted(entry.findings)))
 
     def find_outdated(
         self, played: Iterable[Result], *, complete: bool = True, elsewhere: Iterable[str] = ()
@@ -156,7 +168,7 @@ class Baseline:
         return found
 
     def _describe_unmatched(self, entry: BaselineEntry) -> Finding:
-        return UNMATCHED.at(Place(file=self.path, case=entry.name), got=entry.name)
+        return UNMATCHED.at(Place(file=self.path, line=entry.line or None, case=entry.name), got=entry.name)
 
 
 def _name_cases(seen: Iterable[str]) -> frozenset[str]:

@@ -5,6 +5,7 @@ For many tests that share a baseline: one entry that cannot be read has to fail 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tpharness.errors import UsageError
@@ -22,14 +23,14 @@ def read_what_can_be(path: Path) -> tuple[Baseline, list[str]]:
     """
     wrong: list[str] = []
     entries: list[BaselineEntry] = []
-    for where, item in read_items(path):
+    for where, item, line in read_items(path):
         try:
-            refuse_empty_reasons([(where, item)])
+            refuse_empty_reasons([(where, item, line)])
         except UsageError as error:
             wrong.append(error.line)
             item = {**item, "reason": "no reason is given"}  # noqa: PLW2901
         try:
-            entries += parse_item(item, where)
+            entries += (replace(entry, line=line) for entry in parse_item(item, where))
         except UsageError as error:
             wrong.append(error.line)
     wrong += [f"{path}: more than one entry for {case}" for case in find_twice(entries)]

@@ -16,8 +16,8 @@ from tpharness.verdict.baseline import Baseline, BaselineEntry
 __all__ = ["find_twice", "make_baseline", "parse_item", "read_baseline", "read_items", "refuse_empty_reasons"]
 
 
-def read_items(path: Path) -> list[tuple[str, Any]]:
-    """Return the items of a baseline file as they are written, each after the words that say which one it is.
+def read_items(path: Path) -> list[tuple[str, Any, int]]:
+    """Return the items of a baseline file as they are written, each with the words that say which it is, and its line.
 
     InputError or UsageError if it is not a list.
     """
@@ -35,7 +35,7 @@ def read_items(path: Path) -> list[tuple[str, Any]]:
         raise UsageError(f"{path} is not a list of entries", hint=hint)
     nodes = [] if root is None else root.items
     items = [(node.position.line, plain(node)) for node in nodes]
-    return [(f"{path}:{line}: entry {n}{_name_item(item)}", item) for n, (line, item) in enumerate(items, 1)]
+    return [(f"{path}:{line}: entry {n}{_name_item(item)}", item, line) for n, (line, item) in enumerate(items, 1)]
 
 
 def _name_item(item: Any) -> str:
@@ -51,7 +51,7 @@ def read_baseline(path: Path) -> Baseline:
     """Return the entries of a baseline file. InputError or UsageError names the file and the entry."""
     items = read_items(path)
     refuse_empty_reasons(items)
-    entries = [entry for where, item in items for entry in parse_item(item, where)]
+    entries = [replace(entry, line=line) for where, item, line in items for entry in parse_item(item, where)]
     twice = find_twice(entries)
     if twice:
         raise UsageError(f"{path}: more than one entry for {', '.join(twice)}")
@@ -70,11 +70,11 @@ def make_baseline(entries: Sequence[BaselineEntry], path: Path) -> Baseline:
     return Baseline(entries=exact, path=str(path), many=tuple(entry for entry in entries if entry.many))
 
 
-def refuse_empty_reasons(items: Iterable[tuple[str, Any]]) -> None:
+def refuse_empty_reasons(items: Iterable[tuple[str, Any, int]]) -> None:
     """UsageError where an item has a reason that is empty."""
     empty = [
         where
-        for where, item in items
+        for where, item, _ in items
         if isinstance(item, dict) and "reason" in item and not str(item["reason"] or "").strip()
     ]
     if empty:

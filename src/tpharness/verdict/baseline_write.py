@@ -76,9 +76,9 @@ def _list_expected(results: Iterable[Result]) -> list[dict[str, Any]]:
     return [{"reason": reason, "cases": _by_findings(found)} for reason, found in known.items()]
 
 
-def _without(outdated: Collection[str], items: Iterable[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
+def _without(outdated: Collection[str], items: Iterable[tuple[str, Any, int]]) -> Iterator[dict[str, Any]]:
     """Yield the items of a baseline file without the entries of these names."""
-    for where, item in items:
+    for where, item, _ in items:
         left = {entry.name for entry in parse_item(item, where)}.difference(outdated)
         if "cases" in item and left:
             cases = {codes: [case for case in ids if case in left] for codes, ids in item["cases"].items()}

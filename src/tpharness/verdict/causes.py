@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 
 __all__ = [
     "CRASHED",
@@ -114,8 +114,8 @@ class Cause:
 
 
 def cause_of(findings: Iterable[Finding]) -> Cause | None:
-    """Return the cause of the findings at MUST, or None if there are none."""
-    broken = [finding for finding in findings if finding.level is Level.MUST]
+    """Return the cause of the findings that fail the case, or None if there are none."""
+    broken = [finding for finding in findings if finding.fails]
     if not broken:
         return None
     kinds = {finding.code: finding.kind for finding in broken}
@@ -133,7 +133,7 @@ def causes_of(findings: Iterable[Finding]) -> tuple[Cause, ...]:
 
     Where there is none, one for each thing that differs, and how. A crash is one cause with all that it brings.
     """
-    broken = [finding for finding in findings if finding.level is Level.MUST]
+    broken = [finding for finding in findings if finding.fails]
     whole = cause_of(broken)
     if whole is None:
         return ()
@@ -163,7 +163,7 @@ def leading_cause(findings: Sequence[Finding]) -> Cause | None:
 
     The first one that is not a mere consequence, otherwise the first: findings come in the order of their use.
     """
-    broken = [finding for finding in findings if finding.level is Level.MUST]
+    broken = [finding for finding in findings if finding.fails]
     if not broken:
         return None
     lead = by_use(broken)[0]
@@ -185,7 +185,7 @@ def symptom_of(reason: str) -> str:
 
 def independent_codes(findings: Iterable[Finding]) -> frozenset[str]:
     """Return the codes at MUST that do not follow from others: more than one needs more than one correction."""
-    return frozenset(f.code for f in findings if f.level is Level.MUST and f.code not in _CONSEQUENCES)
+    return frozenset(f.code for f in findings if f.fails and f.code not in _CONSEQUENCES)
 
 
 def crash(error: BaseException, kind: Kind = CRASHED) -> Finding:

@@ -37,6 +37,8 @@ class RunStarted:
     """Which part of a run this is, as the report of a shard says it; None for a whole run."""
     application: str = ""
     """The name of the chat application that is judged; empty where scenarios are played."""
+    unseen: str = ""
+    """What a run with these settings cannot see, and how it could; empty where nothing is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

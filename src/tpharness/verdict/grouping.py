@@ -1,6 +1,7 @@
 """Failures grouped by what causes them, so that many cases with one mistake are read once. Pure.
 
-In: results. Out: groups, the one first whose cause, corrected, would turn most cases green.
+In: results. Out: groups, the one first whose cause, corrected, would turn most cases green; of an application the one
+first that harms its user most. Findings at SHOULD that fail nothing are grouped by their code.
 """
 
 from __future__ import annotations
@@ -10,13 +11,35 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from tpharness.findings import Finding
 from tpharness.verdict.causes import Cause, cause_of, independent_codes, leading_cause, symptom_of
 from tpharness.verdict.result import Outcome, Result
 
-__all__ = ["Group", "cause_of_result", "group_by_cause", "group_failures", "groups_json", "leading_cause_of_result"]
+__all__ = [
+    "Advice",
+    "Group",
+    "cause_of_result",
+    "group_advice",
+    "group_by_cause",
+    "group_failures",
+    "groups_json",
+    "leading_cause_of_result",
+]
 
 _T = TypeVar("_T")
 _MOST_CLAUSES = 3
+
+_HARM = (
+    "app-exited",
+    "chat-bricked",
+    "tool-ran-unapproved",
+    "half-call-ran",
+    "tool-ran-twice",
+    "effect-forgotten",
+    "effect-denied",
+)
+"""What harms the user of an application most: everybody's chats end, this chat ends, something was done that nobody
+wanted, or will be done again."""
 
 NO_ANSWER = "no-answer"
 """The code of the cause that all cases of an outage have."""
@@ -39,6 +62,11 @@ class Group:
     def smallest(self) -> Result:
         """The case with the fewest events, of those with which an outage began if the cause is one."""
         return self.results[0]
+
+    @property
+    def harm(self) -> int:
+        """The rank of the harm to an application's user, 0 for the most; one for all that is not in the list."""
+        return next((n for n, code in enumerate(_HARM) if code in self.cause.codes), len(_HARM))
 
     @property
     def cases(self) -> int:
@@ -87,7 +115,7 @@ def _cause_without_finding(result: Result) -> Cause:
 
 
 def group_failures(results: Iterable[Result]) -> list[Group]:
-    """Return what is not green among the results, by its leading cause, that of the most cases first."""
+    """Return what is not green among the results, by its leading cause: most harm first, then most cases."""
     results = list(results)
     failed: dict[Cause, list[Result]] = {}
     for result in results:
@@ -102,7 +130,29 @@ def group_failures(results: Iterable[Result]) -> list[Group]:
         )
         for cause, found in failed.items()
     ]
-    return sorted(groups, key=lambda group: (_is_outdated(group), -group.only, -group.cases))
+    return sorted(groups, key=lambda group: (_is_outdated(group), group.harm, -group.only, -group.cases))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A finding at SHOULD of its smallest case, with all cases that have one of its code and do not fail for it."""
+
+    finding: Finding
+    results: tuple[Result, ...]
+
+
+def group_advice(results: Iterable[Result]) -> list[Advice]:
+    """Return the findings at SHOULD by their code, that of the most cases first; none that a baseline expects."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        for code in result.advised_codes:
+            found.setdefault(code, []).append(result)
+    advice = []
+    for code, some in found.items():
+        some.sort(key=lambda result: (result.size, result.id))
+        first = next(finding for finding in some[0].findings if finding.code == code)
+        advice.append(Advice(finding=first, results=tuple(some)))
+    return sorted(advice, key=lambda one: -len(one.results))
 
 
 def _is_outdated(group: Group) -> bool:

@@ -96,9 +96,10 @@ _MEANINGS = {
 
 
 class CheckState(Enum):
-    """The verdict of one check on a case."""
+    """The verdict of one check on a case. `SHOULD`: an application breaks a SHOULD, which does not fail the case."""
 
     PASSED = "passed"
+    SHOULD = "should"
     FAILED = "failed"
     NOT_APPLICABLE = "not-applicable"
 
@@ -128,7 +129,8 @@ class Result:
     """The verdict on one case. `cases` counts the places of a sweep that this result stands for.
 
     `played_again` counts the playings that were discarded because this machine had stood still.
-    `size` is how many events a case that is not green plays, 0 where that is not known.
+    `size` is how many events a case that is not green plays, 0 where that is not known; of a case of an application how
+    much happens in it, in one that is cut more than in one that is not.
     `outage` is set if a target had stopped answering. `symptom` is what of the reason is the same wherever one mistake
     shows, "" for all of it.
     `checks` has the state of each check over all versions; `not_judged` says where a check had nothing to judge, and
@@ -162,8 +164,15 @@ class Result:
 
     @property
     def failing_codes(self) -> frozenset[str]:
-        """The codes of the findings at MUST."""
-        return frozenset(f.code for f in self.findings if f.level is Level.MUST)
+        """The codes of the findings that fail the case: those at MUST, and those that `fail_on` demands."""
+        return frozenset(f.code for f in self.findings if f.fails)
+
+    @property
+    def advised_codes(self) -> tuple[str, ...]:
+        """The codes of the findings at SHOULD that do not fail the case, each once; what a baseline expects is none."""
+        if self.outcome is Outcome.EXPECTED:
+            return ()
+        return tuple(dict.fromkeys(f.code for f in self.findings if f.level is Level.SHOULD and not f.fails))
 
 
 def merge_not_judged(one: NotJudged, other: NotJudged) -> dict[Version, Mapping[str, NotApplicable]]:

@@ -14,6 +14,7 @@ from typing import Any
 from tpharness.apps.checks.contract import at
 from tpharness.apps.checks.truth import normal
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
+from tpharness.apps.judge import size_of, state_of
 from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.apps.thread.document import Document, read_document
 from tpharness.apps.thread.fold import NOT_COMPARED, FoldedChat, fold_streams
@@ -21,7 +22,7 @@ from tpharness.checks.growth import first_missing
 from tpharness.checks.identity import DIFFERS
 from tpharness.checks.monotonicity import SHRANK
 from tpharness.checks.prefix import NOT_PREFIX
-from tpharness.findings import Finding, Kind, Level
+from tpharness.findings import Finding, Kind
 from tpharness.protocol.compare import same_content
 from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version
@@ -69,13 +70,12 @@ def judge_thread(evidence: AppEvidence) -> Result | None:
         checks=states,
         findings=tuple(f.with_place(case=case) for findings in found.values() for f in findings or ()),
         reason=_describe(last, folded),
+        size=size_of(evidence),
     )
 
 
 def _state(findings: Sequence[Finding] | None) -> CheckState:
-    if findings is None:
-        return CheckState.NOT_APPLICABLE
-    return CheckState.FAILED if any(f.level is Level.MUST for f in findings) else CheckState.PASSED
+    return CheckState.NOT_APPLICABLE if findings is None else state_of(findings)
 
 
 def _describe(document: Document | None, folded: FoldedChat | None) -> str:
