@@ -133,7 +133,7 @@ BREAKAGES: dict[str, tuple[str, str, Callable[[Conversation], None]]] = {
         _ui(lambda _, parts, __: parts[-1].update(state="streaming")),
     ),
     "pydantic-return-gone": ("pydantic-ai", "repaired", lambda messages: messages.pop(2)),
-    "pydantic-call-gone": ("pydantic-ai", "repaired", lambda messages: messages.pop(1)),
+    "pydantic-call-gone": ("pydantic-ai", "not repaired", lambda messages: messages.pop(1)),
     "pydantic-return-late": ("pydantic-ai", "repaired", lambda messages: messages.insert(4, messages.pop(2))),
     "pydantic-return-twice": (
         "pydantic-ai",
@@ -151,7 +151,7 @@ BREAKAGES: dict[str, tuple[str, str, Callable[[Conversation], None]]] = {
         lambda messages: _call(messages[1]["parts"]).update(args='{"town'),
     ),
     "thread-return-gone": ("thread", "repaired", lambda thread: _first_turn(thread)["messages"].pop(1)),
-    "thread-call-gone": ("thread", "repaired", lambda thread: _first_turn(thread)["messages"].pop(0)),
+    "thread-call-gone": ("thread", "not repaired", lambda thread: _first_turn(thread)["messages"].pop(0)),
     "thread-return-twice": (
         "thread",
         "repaired",
@@ -160,7 +160,7 @@ BREAKAGES: dict[str, tuple[str, str, Callable[[Conversation], None]]] = {
         ),
     ),
     "thread-no-end": ("thread", "repaired", lambda thread: _first_turn(thread).pop("completed_at")),
-    "thread-empty-message": ("thread", "repaired", lambda thread: _first_turn(thread)["messages"][0].update(parts=[])),
+    "thread-empty-message": ("thread", "repaired", lambda thread: _first_turn(thread)["messages"][2].update(parts=[])),
     "thread-version": ("thread", "not repaired", lambda thread: thread.update(version="0.9")),
     "cut-file": ("ai-sdk", "unreadable", lambda messages: messages.append("the file is cut here")),
 }

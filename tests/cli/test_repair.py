@@ -116,3 +116,36 @@ def test_a_request_is_repaired_so_that_the_api_takes_it(tmp_path: Path, call: An
     assert call("accept", str(request), "--repair", "-o", target).code == 0
     assert call("accept", target, "--api", "anthropic").code == 0
     assert json.loads(Path(target).read_bytes())["messages"] == [messages[0], messages[2]]
+
+
+def test_what_a_tool_has_returned_is_named_and_kept(tmp_path: Path, call: Any) -> None:
+    """Without its call it has no place: nothing is changed but by --drop-results; its id and tool are printed."""
+    returned = {"part_kind": "tool-return", "tool_name": "book", "tool_call_id": "c1", "content": "BOOKED 77"}
+    messages = [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "book"}]},
+        {"kind": "request", "parts": [returned]},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "ok"}]},
+    ]
+    path, target = tmp_path / "chat.json", tmp_path / "right.json"
+    path.write_text(json.dumps(messages), "utf-8")
+    refused = call("repair", str(path), "-o", str(target))
+    assert (refused.code, target.exists()) == (1, False)
+    assert "(call c1 of book, returned 'BOOKED 77')" in refused.out
+    assert "--drop-results leaves it out" in refused.out
+    (named,) = json.loads(call("repair", str(path), "--json").out)["refused"]
+    assert (named["call_id"], named["tool"], named["content"]) == ("c1", "book", "BOOKED 77")
+    dropped = call("repair", str(path), "--drop-results", "-o", str(target))
+    assert dropped.code == 0
+    assert "(call c1 of book, returned 'BOOKED 77'): left out [R23]" in dropped.out
+    assert json.loads(target.read_bytes()) == [messages[0], messages[2]]
+
+
+def test_a_result_beside_an_open_call_is_kept(tmp_path: Path, call: Any) -> None:
+    """What is written has it, and so has the thread that is made of it."""
+    done = {**CALL, "toolCallId": "c0", "state": "output-available", "output": {"booked": "HOTEL-77"}}
+    path, target = tmp_path / "chat.json", tmp_path / "right.json"
+    path.write_text(json.dumps([USER, {**OPEN, "parts": [done, CALL]}, LATER]), "utf-8")
+    called = call("repair", str(path), "-o", str(target))
+    assert called.code == 0
+    assert "(call c1 of look): closed with an error" in called.out
+    assert "HOTEL-77" in call("import", str(target), "--from", "ai-sdk", "--strict").out

@@ -80,6 +80,9 @@ def accept(
     repair: Annotated[
         bool, Option("--repair", help="Print the least change with which it is taken; with -o, write it.")
     ] = False,
+    drop_results: Annotated[
+        bool, Option("--drop-results", help="With --repair: leave out results that have no place, by name.")
+    ] = False,
     level: Annotated[Level, Option(help="The weakest findings that are printed.")] = Level.MAY,
     output: Annotated[str, Option("-o", "--output", help="FILE.jsonl or a folder, instead of printing.")] = "",
     json: Annotated[bool, Option("--json", help="Print JSON, of several documents a line each.")] = False,
@@ -92,12 +95,14 @@ def accept(
     Nothing is sent anywhere. The rules come from documentation, SDKs and errors that people reported.
     """
     options = BatchOptions(output=output or "-", as_json=json, jobs=jobs, resume=resume, force=force, verdict=_verdict)
+    if drop_results and not repair:
+        raise UsageError("--drop-results is an option of --repair", hint="give both")
     if repair:
         if find_spec("tpharness.histories") is None:
             raise UsageError("--repair needs the package tpharness.histories", hint="install tpharness whole")
         from tpharness.cli.repair import repair_each  # noqa: PLC0415  # of a room
 
-        repair_each(files, api, model, options, writes=bool(output), of_request=True)
+        repair_each(files, api, model, options, writes=bool(output), drop_results=drop_results, of_request=True)
     each_document(files, AcceptBy(api, model, types, level, server), options)
 
 

@@ -10,14 +10,16 @@ from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
-from tpharness.findings import Finding
+from tpharness.findings import Finding, quote
 from tpharness.histories.stored.formats import STORED_FORMATS, format_of, repair_stored, require_format
+from tpharness.histories.stored.problems import DROPPED_KINDS
 from tpharness.histories.stored.sequence import Change
 from tpharness.model_apis.request import read_request
 
 __all__ = ["repair", "repair_each"]
 
 _REPAIRED, _LEFT = "repaired", "not repaired"
+_DROPPED = {kind.code for kind in DROPPED_KINDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class RepairIn:
     model: str | None
     writes: bool
     prints: bool
+    drop_results: bool = False
     of_request: bool = False
     """Whether the document is a request to a model's API, whatever else it might be."""
 
@@ -44,7 +47,7 @@ class RepairIn:
                 f"{document.name} could be in several formats, or in none that is known",
                 hint=f"name it: --from {'|'.join(STORED_FORMATS)}",
             )
-        repaired = repair_stored(value, found, model=self.model)
+        repaired = repair_stored(value, found, model=self.model, drop_results=self.drop_results)
         named = "" if document.alone else f"{document.name}: "
         lines = [f"{named}{_words(change)}" for change in repaired.changes]
         outcome = "valid"
@@ -52,7 +55,7 @@ class RepairIn:
             outcome = _REPAIRED if self.writes else "to be repaired"
         elif repaired.left:
             outcome = _LEFT
-            lines += [f"{named}not repaired: {_left(finding)}" for finding in repaired.left]
+            lines += [f"{named}not repaired: {_left(finding, repaired.refused)}" for finding in repaired.left]
         if document.alone:
             lines.append(f"{document.name}: {found}, {outcome}")
         code = int(outcome == _LEFT or (not self.writes and outcome != "valid"))
@@ -60,6 +63,7 @@ class RepairIn:
             "format": found,
             "changes": [_as_json(change) for change in repaired.changes],
             "left": [finding.as_json() for finding in repaired.left],
+            "refused": [_as_json(change) for change in repaired.refused],
         }
         result = None if outcome == _LEFT or not self.writes else repaired.value
         if self.prints:
@@ -72,11 +76,22 @@ class RepairIn:
 
 def _words(change: Change) -> str:
     decided = f" [{change.ruling}]" if change.ruling else ""
-    return f"{change.pointer or '(root)'}: {change.kind.title}: {change.done}{decided}"
+    return f"{change.pointer or '(root)'}: {change.kind.title}{_named(change)}: {change.done}{decided}"
 
 
-def _left(finding: Finding) -> str:
-    return f"{finding.line()}; {finding.remedy}"
+def _named(change: Change) -> str:
+    """Return the call that a change is about, and what its tool has returned."""
+    if not change.call_id:
+        return ""
+    returned = f", returned {quote(change.content)}" if change.content is not None else ""
+    return f" (call {change.call_id}{f' of {change.tool}' if change.tool else ''}{returned})"
+
+
+def _left(finding: Finding, refused: tuple[Change, ...]) -> str:
+    about = next((c for c in refused if c.pointer == finding.place.pointer and c.kind.code == finding.code), None)
+    drop = about is not None and about.kind.code in _DROPPED
+    hint = "; --drop-results leaves it out" if drop else ""
+    return f"{finding.line()}{_named(about) if about is not None else ''}; {finding.remedy}{hint}"
 
 
 def _as_json(change: Change) -> dict[str, Any]:
@@ -86,6 +101,9 @@ def _as_json(change: Change) -> dict[str, Any]:
         "wrong": change.kind.title,
         "done": change.done,
         "ruling": change.ruling,
+        "call_id": change.call_id,
+        "tool": change.tool,
+        "content": change.content,
     }
 
 
@@ -99,6 +117,9 @@ def repair(
     ],
     source: Annotated[str | None, Option("--from", help=f"{', '.join(STORED_FORMATS)}; else it is recognised.")] = None,
     model: Annotated[str | None, Option(help="The model, for a request that does not name it.")] = None,
+    drop_results: Annotated[
+        bool, Option("--drop-results", help="Leave out what tools returned, where it has no place; it is named.")
+    ] = False,
     output: Annotated[
         str, Option("-o", "--output", help="A file, for several a folder or FILE.jsonl; without it nothing is written.")
     ] = "",
@@ -113,7 +134,7 @@ def repair(
     written, and what is left to do by hand is printed.
     """
     options = BatchOptions(output=output or "-", as_json=json, jobs=jobs, resume=resume, force=force)
-    repair_each(files, source, model, options, writes=bool(output))
+    repair_each(files, source, model, options, writes=bool(output), drop_results=drop_results)
 
 
 def repair_each(
@@ -123,9 +144,10 @@ def repair_each(
     options: BatchOptions,
     *,
     writes: bool,
+    drop_results: bool = False,
     of_request: bool = False,
 ) -> None:
     """Repair the documents, and exit; also for `tpharness accept --repair`."""
     prints = writes and options.output == "-" and not options.as_json
-    work = RepairIn(source, model, writes, prints, of_request)
+    work = RepairIn(source, model, writes, prints, drop_results, of_request)
     each_document(files, work, replace(options, makes=writes, verdict=None if prints else _verdict))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pytest
+from benchmarks.stored_conversations import thread_conversation as make_store_thread
 from conformance.bad_documents import load_bad_documents, load_good_threads, make_document
 from tests.model_apis.cases import CASES, Case
 
@@ -15,6 +17,7 @@ from tpharness.findings import Level
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
 from tpharness.histories.stored.formats import StoredFormat, check_stored, format_of, repair_stored, require_format
+from tpharness.histories.stored.sequence import NO_RESULT
 from tpharness.model_apis.check import check_payload
 from tpharness.model_apis.request import read_request
 from tpharness.model_apis.rules import RULES
@@ -41,7 +44,14 @@ def used(call_id: str, state: str = "output-available", **more: Any) -> dict[str
     return {"type": "tool-look", "toolCallId": call_id, "state": state, "input": {"at": 1}, **output, **more}
 
 
+def closed(call_id: str) -> dict[str, Any]:
+    """Return the part of a call of which nobody knows what became of it."""
+    return used(call_id, "output-error", errorText=NO_RESULT)
+
+
 LATER = (asked(2), answer(2, TEXT))
+ASKED = {"approval": {"id": "p1"}}
+DENIED = {"approval": {"id": "p1", "approved": False}}
 FAILED = used("c1", "output-error", input={"INVALID_JSON": '{"at'}, errorText="no")
 
 UI: Mapping[str, tuple[list[Any], list[tuple[str, str]], list[Any] | None]] = {
@@ -51,9 +61,39 @@ UI: Mapping[str, tuple[list[Any], list[tuple[str, str]], list[Any] | None]] = {
         [asked(1), *LATER],
     ),
     "one of two calls without an answer": (
-        [asked(1), answer(1, START, TEXT, START, used("c1"), used("c2", "approval-requested"), START, TEXT)],
+        [asked(1), answer(1, START, TEXT, START, used("c1"), used("c2", "approval-requested", **ASKED), START, TEXT)],
         [("stored-call-unanswered", "/1/parts/4")],
-        [asked(1), answer(1, START, TEXT, START, TEXT)],
+        [asked(1), answer(1, START, TEXT, START, used("c1"), closed("c2"), START, TEXT)],
+    ),
+    "one of two calls that the user denied": (
+        [asked(1), answer(1, START, used("c1"), used("c2", "approval-responded", **DENIED)), *LATER],
+        [("stored-call-unanswered", "/1/parts/2")],
+        [asked(1), answer(1, START, used("c1"), used("c2", "output-denied", **DENIED)), *LATER],
+    ),
+    "one of two calls that still streams": (
+        [asked(1), answer(1, START, used("c1"), used("c2", "input-streaming")), *LATER],
+        [("stored-call-unanswered", "/1/parts/2")],
+        [asked(1), answer(1, START, used("c1")), *LATER],
+    ),
+    "a text that still streams beside a call": (
+        [asked(1), answer(1, START, {**TEXT, "state": "streaming"}, used("c1")), *LATER],
+        [("stored-still-streaming", "/1/parts/1")],
+        [asked(1), answer(1, START, used("c1")), *LATER],
+    ),
+    "half arguments of a call that failed, beside one that did not": (
+        [asked(1), answer(1, START, FAILED, used("c2"), START, TEXT)],
+        [("stored-arguments-half", "/1/parts/1")],
+        [asked(1), answer(1, START, used("c2"), START, TEXT)],
+    ),
+    "a call twice with other outputs": (
+        [asked(1), answer(1, START, used("c1"), used("c1", output={"t": 2}), START, TEXT)],
+        [("stored-call-doubled", "/1/parts/2")],
+        None,
+    ),
+    "a call twice, in two answers": (
+        [asked(1), answer(1, START, used("c1"), START, TEXT), asked(2), answer(2, START, used("c1"), START, TEXT)],
+        [("stored-call-doubled", "/3/parts/1")],
+        None,
     ),
     "a call twice, once without its answer": (
         [asked(1), answer(1, START, used("c1", "input-available"), START, used("c1"), START, TEXT)],
@@ -162,22 +202,63 @@ MESSAGES: Mapping[str, tuple[list[Any], list[tuple[str, str]], list[Any] | None]
     "one of two calls without an answer": (
         [REQUEST, said("response", 2, called("c1"), called("c2")), said("request", 3, returned("c1")), RESPONSE],
         [("stored-call-unanswered", "/1/parts/1")],
-        [REQUEST, RESPONSE],
+        [
+            *[REQUEST, said("response", 2, called("c1"), called("c2"))],
+            *[said("request", 3, returned("c1"), {**returned("c2", "failed"), "content": NO_RESULT}), RESPONSE],
+        ],
+    ),
+    "the first of two calls without an answer": (
+        [REQUEST, said("response", 2, called("c1"), called("c2")), said("request", 3, returned("c2")), RESPONSE],
+        [("stored-call-unanswered", "/1/parts/0")],
+        [
+            *[REQUEST, said("response", 2, called("c1"), called("c2"))],
+            *[said("request", 3, {**returned("c1", "failed"), "content": NO_RESULT}, returned("c2")), RESPONSE],
+        ],
     ),
     "an answer without a call": (
         [REQUEST, said("request", 3, returned("c1")), RESPONSE],
         [("stored-answer-without-call", "/1/parts/0")],
+        None,
+    ),
+    "a refusal without a call": (
+        [REQUEST, said("request", 3, returned("c1", "failed")), RESPONSE],
+        [("stored-answer-without-call", "/1/parts/0")],
         [REQUEST, RESPONSE],
+    ),
+    "an answer behind another prompt, in time": (
+        [
+            *[REQUEST, said("response", 2, called("c1")), said("request", 4, PROMPT)],
+            *[said("request", 3, returned("c1")), RESPONSE],
+        ],
+        [("stored-answer-misplaced", "/3/parts/0"), ("stored-out-of-order", "/3/timestamp")],
+        [
+            *[REQUEST, said("response", 2, called("c1")), said("request", 3, returned("c1"))],
+            *[said("request", 4, PROMPT), RESPONSE],
+        ],
+    ),
+    "another answer to a call": (
+        [
+            *[REQUEST, said("response", 2, called("c1"))],
+            *[said("request", 3, returned("c1"), {**returned("c1"), "content": 55}), RESPONSE],
+        ],
+        [("stored-answer-doubled", "/2/parts/1")],
+        None,
     ),
     "an answer behind the next response": (
         [REQUEST, said("response", 2, called("c1")), said("response", 3, WORDS), said("request", 4, returned("c1"))],
         [("stored-answer-misplaced", "/3/parts/0")],
-        [REQUEST, said("response", 2, called("c1")), said("request", 2, returned("c1")), said("response", 3, WORDS)],
+        [
+            *[REQUEST, said("response", 2, called("c1"))],
+            *[said("request", 2, {**returned("c1"), "timestamp": AT.format(4)}), said("response", 3, WORDS)],
+        ],
     ),
     "an answer before its call": (
         [REQUEST, said("request", 2, returned("c1")), said("response", 3, called("c1")), said("request", 4, PROMPT)],
         [("stored-answer-misplaced", "/1/parts/0")],
-        [REQUEST, said("response", 3, called("c1")), said("request", 3, returned("c1")), said("request", 4, PROMPT)],
+        [
+            *[REQUEST, said("response", 3, called("c1"))],
+            *[said("request", 3, {**returned("c1"), "timestamp": AT.format(2)}), said("request", 4, PROMPT)],
+        ],
     ),
     "answers in another order": (
         [
@@ -230,6 +311,14 @@ MESSAGES: Mapping[str, tuple[list[Any], list[tuple[str, str]], list[Any] | None]
 RIGHT_MESSAGES = {
     "whole": [REQUEST, said("response", 2, called("c1")), said("request", 3, returned("c1")), RESPONSE],
     "a call that waits at the end": [REQUEST, said("response", 2, called("c1"))],
+    "the same again within a second": [
+        *[
+            said("request", 1, PROMPT),
+            said("response", 1, WORDS),
+            said("request", 1, PROMPT),
+            said("response", 1, WORDS),
+        ],
+    ],
     "no arguments": [REQUEST, said("response", 2, called("c1", None), called("c2", ""))],
     "interrupted": [
         REQUEST,
@@ -281,7 +370,8 @@ def test_what_is_wrong_is_found_and_repaired(
         assert {finding.code for finding in made.left} == {code for code, _ in found}
         return
     assert made.value == repaired
-    assert sorted((change.kind.code, change.pointer) for change in made.changes) == sorted(found)
+    mended = [(code, place) for code, place in found if code != "stored-out-of-order"]  # goes with what is misplaced
+    assert sorted((change.kind.code, change.pointer) for change in made.changes) == sorted(mended)
     assert check_stored(made.value, name) == []
     again = repair_stored(made.value, name)
     assert (again.value, again.changes) == (made.value, ())
@@ -317,14 +407,14 @@ def must(thread: Any) -> list[str]:
 def test_threads_are_repaired_until_they_are_valid_or_not_at_all() -> None:
     """Every document of the suite with one mistake; the rules of threads say whether it is valid then."""
     repaired = set()
-    for entry in load_bad_documents():
+    for entry, drops in product(load_bad_documents(), (False, True)):
         thread = make_document(entry)
         before = copy.deepcopy(thread)
-        made = repair_stored(thread, "thread")
+        made = repair_stored(thread, "thread", drop_results=drops)
         assert thread == before
         if made.changes:
             assert must(made.value) == []
-            assert repair_stored(made.value, "thread").changes == ()
+            assert repair_stored(made.value, "thread", drop_results=drops).changes == ()
             repaired |= {change.kind.code for change in made.changes}
         else:
             assert made.value is thread
@@ -382,7 +472,7 @@ def test_a_request_is_repaired_until_it_is_taken_or_not_at_all(case: Case) -> No
             assert made.value is payload
 
 
-REPAIRED_RULES = {"C1", "C2", "C4", "R1", "R2", "A1", "A4", "A11", "A12", "A14"}
+REPAIRED_RULES = {"C1", "C2", "C4", "R1", "A1", "A4", "A11", "A12", "A14"}
 
 
 @pytest.mark.parametrize("rule", sorted(REPAIRED_RULES))
@@ -413,3 +503,86 @@ def test_an_unknown_format_is_refused() -> None:
         require_format("ai-sdc")
     assert "ai-sdk" in refused_.value.hint
     assert format_of([{"role": "user", "content": "Hi"}]) is None
+
+
+@pytest.mark.parametrize("rule", ["C2", "R2"])
+def test_a_result_without_its_call_is_left_out_only_if_somebody_says_so(rule: str) -> None:
+    """Nothing changes otherwise, and what stands in the way is named, with what the tool returned."""
+    name = require_format(PROVIDER[rule])
+    told = []
+    for case in (case for case in CASES if case.rule == rule):
+        if (made := repair_stored(case.bad, name)).refused:
+            assert made.value is case.bad
+            assert made.changes == ()
+            dropped = repair_stored(case.bad, name, drop_results=True)
+            assert not refused(dropped.value, name)
+            assert all(one.content is not None and one.call_id for one in made.refused)
+            told += [(one.pointer, one.call_id) for one in dropped.changes]
+    assert told
+
+
+def _chat_turn(*more: Any) -> list[Any]:
+    calls = [{"id": i, "type": "function", "function": {"name": "book", "arguments": "{}"}} for i in ("c1", "c2")]
+    answered = {"role": "tool", "tool_call_id": "c1", "content": "HOTEL-77"}
+    return [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": calls}, answered, *more]
+
+
+def _blocks(*more: Any) -> list[Any]:
+    calls: list[Any] = [{"type": "tool_use", "id": i, "name": "book", "input": {}} for i in ("c1", "c2")]
+    answered = {"type": "tool_result", "tool_use_id": "c1", "content": "HOTEL-77"}
+    user = {"role": "user", "content": "Hi"}
+    return [user, {"role": "assistant", "content": calls}, {"role": "user", "content": [answered, *more]}]
+
+
+def _items(*more: Any) -> list[Any]:
+    calls = [{"type": "function_call", "call_id": i, "name": "book", "arguments": "{}"} for i in ("c1", "c2")]
+    answered = {"type": "function_call_output", "call_id": "c1", "output": "HOTEL-77"}
+    return [{"role": "user", "content": "Hi"}, *calls, answered, *more, {"role": "user", "content": "And?"}]
+
+
+CLOSED: Mapping[str, tuple[Any, Any]] = {
+    "openai-chat": (_chat_turn(), _chat_turn({"role": "tool", "tool_call_id": "c2", "content": NO_RESULT})),
+    "anthropic": (
+        _blocks(),
+        _blocks({"type": "tool_result", "tool_use_id": "c2", "content": NO_RESULT, "is_error": True}),
+    ),
+    "openai-responses": (
+        _items(),
+        _items({"type": "function_call_output", "call_id": "c2", "output": NO_RESULT}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_request_keeps_what_a_tool_has_returned(name: str) -> None:
+    """The call beside it that has no result is closed with an error, and the API takes the request."""
+    stored, closed_ = CLOSED[name]
+    made = repair_stored(stored, name, model="m")
+    assert made.value == closed_
+    (change,) = made.changes
+    assert (change.call_id, change.tool) == ("c2", "book")
+    assert repair_stored(made.value, name, model="m").changes == ()
+
+
+@pytest.mark.parametrize("status", ["complete", "interrupted"])
+def test_a_thread_keeps_what_a_tool_has_returned(status: str) -> None:
+    """Also in a turn that was interrupted, where R21 has a response with an open call left out."""
+    thread = make_store_thread(0, 1)
+    turn = thread["turns"][1]
+    first = turn["messages"][0]
+    call = first["parts"][1]
+    first["parts"].append({**call, "tool_call_id": "c9"})
+    if status == "interrupted":
+        del turn["completed_at"]
+        turn |= {
+            "completion_status": status,
+            "interruption": {"reason": "user_cancelled", "interrupted_at": thread["updated_at"]},
+        }
+    before = copy.deepcopy(thread)
+    made = repair_stored(thread, "thread")
+    assert thread == before
+    answers = made.value["turns"][1]["messages"][1]["parts"]
+    assert answers[0] == turn["messages"][1]["parts"][0]
+    assert (answers[1]["tool_call_id"], answers[1]["status"], answers[1]["content"]) == ("c9", "error", NO_RESULT)
+    assert must(made.value) == []
+    assert [(change.call_id, change.tool) for change in made.changes] == [("c9", "weather")]

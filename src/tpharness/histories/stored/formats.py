@@ -45,12 +45,14 @@ class Repaired:
     """A repaired document.
 
     `value` is the document that was given, if nothing was wrong or if not all of it can be repaired: `left` is what is
-    still wrong then. `changes` are those that were made.
+    still wrong then. `changes` are those that were made. `refused` names the calls and results that stand in the way:
+    changes with nothing `done`, each with its tool and what it returned.
     """
 
     value: Any
     changes: tuple[Change, ...] = ()
     left: tuple[Finding, ...] = ()
+    refused: tuple[Change, ...] = ()
 
 
 def format_of(value: Any) -> StoredFormat | None:
@@ -110,34 +112,38 @@ def check_stored(value: Any, name: StoredFormat, *, observations: bool = True) -
     return list(keep_first(found))
 
 
-def repair_stored(value: Any, name: StoredFormat, *, model: str | None = None) -> Repaired:
-    """Repair a document of a format as far as it can be done mechanically; the result is valid, or what was given."""
+def repair_stored(value: Any, name: StoredFormat, *, model: str | None = None, drop_results: bool = False) -> Repaired:
+    """Repair a document of a format as far as it can be done mechanically; the result is valid, or what was given.
+
+    What a tool has returned is left out only with `drop_results`, and only where it has no place.
+    """
     before = _judged(value, name, model)
     weakest = Level.MUST if name in API_NAMES else Level.SHOULD
     if not any(finding.level.rank <= weakest.rank for finding in before):
         return Repaired(value=value)
-    made, changes = _repaired(value, name)
+    made, changes = _repaired(value, name, drop_results)
     after = _judged(made, name, model)
     wrong = [finding for finding in after if finding.level is Level.MUST]
-    if name == "thread":  # `check_thread` does not find all that cannot be repaired
-        wrong += [change.finding() for change in changes if not change.done]
+    if name == "thread" and not wrong:  # `check_thread` does not find all that cannot be repaired
+        wrong = [change.finding() for change in changes if not change.done]
     done = [change for change in changes if change.done]
     if (wrong or not done) and not any(finding.level is Level.MUST for finding in before):
         return Repaired(value=value)
     if wrong or not done:
-        return Repaired(value=value, left=tuple(wrong or before))
+        refused = tuple(change for change in changes if not change.done)
+        return Repaired(value=value, left=tuple(wrong or before), refused=refused)
     return Repaired(value=made, changes=tuple(done), left=tuple(after))
 
 
-def _repaired(value: Any, name: StoredFormat) -> tuple[Any, list[Change]]:
+def _repaired(value: Any, name: StoredFormat, drop_results: bool) -> tuple[Any, list[Change]]:
     if name == "thread":
-        return (value, []) if find_shape_problem(value) is not None else repair_thread(value)
+        return (value, []) if find_shape_problem(value) is not None else repair_thread(value, drop_results=drop_results)
     if name in API_NAMES:
-        return requests.repair_request(value, name)
+        return requests.repair_request(value, name, drop_results=drop_results)
     messages = messages_of(value)
     if any(finding.level is Level.MUST for finding in _MALFORMED[name](messages)):
         return value, []
-    mended, changes = _REPAIRS[name](messages)
+    mended, changes = _REPAIRS[name](messages, drop_results=drop_results)
     return (mended if messages is value else {**value, "messages": mended}), changes
 
 
@@ -162,7 +168,7 @@ _MALFORMED: Mapping[str, Callable[[Any], Any]] = {
     "ai-sdk": ui_messages.find_malformed,
     "pydantic-ai": pydantic_ai.find_malformed,
 }
-_REPAIRS: Mapping[str, Callable[[list[Any]], tuple[list[Any], list[Change]]]] = {
+_REPAIRS: Mapping[str, Callable[..., tuple[list[Any], list[Change]]]] = {
     "ai-sdk": ui_messages.repair_ui_messages,
     "pydantic-ai": pydantic_ai.repair_messages,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tpharness.findings import Kind
+from tpharness.protocol import problems as of_threads
 
 MALFORMED = Kind("stored-malformed")
 UNKNOWN_PART = Kind("stored-part-unknown")
@@ -19,3 +20,6 @@ HALF_ARGUMENTS = Kind("stored-arguments-half")
 TEXT_ARGUMENTS = Kind("stored-arguments-in-text")
 EMPTY = Kind("stored-message-empty")
 OUT_OF_ORDER = Kind("stored-out-of-order")
+
+DROPPED_KINDS = (ORPHAN, ANSWER_TWICE, of_threads.ORPHAN, of_threads.TWICE)
+"""What a tool has returned, and has no place; it is left out if somebody says so."""

@@ -14,8 +14,8 @@ import orjson
 from tpharness.facts import event_timestamp
 from tpharness.findings import Finding, Place, json_type
 from tpharness.histories.stored import problems as p
-from tpharness.histories.stored.arguments import are_half
-from tpharness.histories.stored.sequence import Change, Repairing, StoredMessage, StoredPart
+from tpharness.histories.stored.arguments import are_half, without_time
+from tpharness.histories.stored.sequence import NO_RESULT, Change, Repairing, StoredMessage, StoredPart
 
 __all__ = ["find_malformed", "find_out_of_order", "repair_messages"]
 
@@ -25,7 +25,7 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "response": ("complete", "suspended", "interrupted", "incomplete"),
 }
 _OUTCOMES = ("success", "failed", "denied", "interrupted", "retried")
-_OF_RUN = ("timestamp", "run_id", "conversation_id")
+_OF_RUN = ("run_id", "conversation_id")
 
 
 def find_malformed(value: Any) -> Iterator[Finding]:
@@ -71,13 +71,19 @@ def find_out_of_order(value: list[Any]) -> Iterator[Finding]:
         latest = max(latest, stated)
 
 
-def repair_messages(value: list[Any]) -> tuple[list[Any], list[Change]]:
+def repair_messages(value: list[Any], *, drop_results: bool = False) -> tuple[list[Any], list[Change]]:
     """Return well-shaped messages without what is wrong, and the changes."""
-    repairing = Repairing([_read(message, f"/{index}") for index, message in enumerate(value)])
+    sequence = [_read(message, f"/{index}") for index, message in enumerate(value)]
+    repairing = Repairing(sequence, close=_closed, drop_results=drop_results)
     made: list[dict[str, Any]] = []
     for message in repairing.messages:
         made.append(_written(message, made[-1] if made else {}))
     return made, repairing.changes
+
+
+def _closed(call: StoredPart) -> dict[str, Any]:
+    named: Any = {"tool_name": call.tool, "tool_call_id": call.call_id}
+    return {"part_kind": "tool-return", **named, "content": NO_RESULT, "outcome": "failed"}
 
 
 def _read(message: Mapping[str, Any], pointer: str) -> StoredMessage:
@@ -88,6 +94,7 @@ def _read(message: Mapping[str, Any], pointer: str) -> StoredMessage:
         pointer=pointer,
         raw=message,
         parts=parts,
+        time=message["timestamp"] if isinstance(message.get("timestamp"), str) else "",
         identity=orjson.dumps(message) if timed else None,
         excused=message.get("state", "complete") != "complete",
     )
@@ -99,20 +106,20 @@ def _read_part(part: Mapping[str, Any], pointer: str) -> StoredPart:
         arguments = part.get("args")
         identity = (part["tool_name"], repr(arguments))
         half = are_half(arguments)
-        return StoredPart(
-            kind="call", pointer=pointer, raw=part, call_id=part["tool_call_id"], half=half, identity=identity
-        )
+        named: Any = {"call_id": part["tool_call_id"], "tool": part["tool_name"]}
+        return StoredPart(kind="call", pointer=pointer, raw=part, half=half, identity=identity, **named)
     if kind in _ANSWERS and part.get("tool_name") is not None:
         failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
-        return StoredPart(
-            kind="answer", pointer=pointer, raw=part, call_id=str(part.get("tool_call_id")), failed=failed
-        )
+        said: Any = {"tool": str(part["tool_name"]), "content": part.get("content"), "identity": without_time(part)}
+        call_id = str(part.get("tool_call_id"))
+        return StoredPart(kind="answer", pointer=pointer, raw=part, call_id=call_id, failed=failed, **said)
     return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
 
 
 def _written(message: StoredMessage, before: Mapping[str, Any]) -> dict[str, Any]:
-    parts = [part.raw for part in message.parts]
+    parts = [{"timestamp": part.came_at, **part.raw} if part.came_at else part.raw for part in message.parts]
     if not message.made:
         return {**message.raw, "parts": parts}
+    time = {"timestamp": message.time} if message.time else {}
     facts = {name: before[name] for name in _OF_RUN if before.get(name) is not None}
-    return {"kind": "request", **facts, "parts": parts}
+    return {"kind": "request", **time, **facts, "parts": parts}

@@ -12,12 +12,12 @@ from typing import Any
 
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half, read_object
-from tpharness.histories.stored.sequence import Change, Repairing, StoredMessage, StoredPart
+from tpharness.histories.stored.sequence import NO_RESULT, Change, Repairing, StoredMessage, StoredPart
 
 __all__ = ["repair_request"]
 
 
-def repair_request(value: Any, name: str) -> tuple[Any, list[Change]]:
+def repair_request(value: Any, name: str, *, drop_results: bool = False) -> tuple[Any, list[Change]]:
     """Return the request without what is wrong with its calls and answers, and the changes."""
     field = "input" if name == "openai-responses" else "messages"
     entries = value.get(field) if isinstance(value, Mapping) else value
@@ -25,7 +25,7 @@ def repair_request(value: Any, name: str) -> tuple[Any, list[Change]]:
     if repair is None or not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         return value, []
     base = f"/{field}" if isinstance(value, Mapping) else ""
-    made, changes = repair(entries, base)
+    made, changes = repair(entries, base, drop_results)
     return ({**value, field: made} if isinstance(value, Mapping) else made), changes
 
 
@@ -36,7 +36,7 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
 # ------------------------------------------------------------------------------------------------ chat completions
 
 
-def _chat(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
+def _chat(entries: list[Any], base: str, drop_results: bool) -> tuple[list[Any], list[Change]]:
     sequence = []
     for index, entry in enumerate(entries):
         pointer = f"{base}/{index}"
@@ -52,9 +52,10 @@ def _chat(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
             sequence[-1].was_empty = not (said or calls)
         else:
             kind: Any = {"tool": "answer", "user": "prompt"}.get(str(entry.get("role")), "other")
-            part = StoredPart(kind=kind, pointer=pointer, raw=entry, call_id=str(entry.get("tool_call_id")))
+            about: Any = {"call_id": str(entry.get("tool_call_id")), "content": entry.get("content"), "identity": entry}
+            part = StoredPart(kind=kind, pointer=pointer, raw=entry, **about)
             sequence.append(StoredMessage(kind="request", pointer=pointer, raw=entry, parts=[part]))
-    repairing = Repairing(sequence)
+    repairing = Repairing(sequence, close=_closed_in_chat, drop_results=drop_results)
     made: list[Any] = []
     for message in repairing.messages:
         if message.kind == "request":
@@ -69,10 +70,20 @@ def _chat(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
 def _chat_call(call: Mapping[str, Any], pointer: str) -> StoredPart:
     function = call.get("function")
     arguments = function.get("arguments") if isinstance(function, Mapping) else None
-    identity = repr(function)
+    tool = str(function.get("name")) if isinstance(function, Mapping) else ""
     return StoredPart(
-        kind="call", pointer=pointer, raw=call, call_id=str(call.get("id")), half=_is_half(arguments), identity=identity
+        kind="call",
+        pointer=pointer,
+        raw=call,
+        call_id=str(call.get("id")),
+        half=_is_half(arguments),
+        identity=repr(function),
+        tool=tool,
     )
+
+
+def _closed_in_chat(call: StoredPart) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call.call_id, "content": NO_RESULT}
 
 
 def _is_half(arguments: Any) -> bool:
@@ -83,7 +94,7 @@ def _is_half(arguments: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ anthropic
 
 
-def _anthropic(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
+def _anthropic(entries: list[Any], base: str, drop_results: bool) -> tuple[list[Any], list[Change]]:
     changes: list[Change] = []
     sequence = []
     for index, entry in enumerate(entries):
@@ -104,7 +115,7 @@ def _anthropic(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
         sequence.append(
             StoredMessage(kind=kind, pointer=pointer, raw=entry, parts=parts, must_answer=kind == "response")
         )
-    repairing = Repairing(sequence)
+    repairing = Repairing(sequence, close=_closed_block, drop_results=drop_results)
     made: list[dict[str, Any]] = []
     for message in repairing.messages:
         answers = [part.raw for part in message.parts if part.kind == "answer"]
@@ -131,21 +142,23 @@ def _block(block: Any, pointer: str, changes: list[Change]) -> StoredPart:
             block = {**block, "input": whole}
         identity = (block.get("name"), json.dumps(block.get("input"), sort_keys=True, default=repr))
         half = are_half(block.get("input"))
-        return StoredPart(
-            kind="call", pointer=pointer, raw=block, call_id=str(block.get("id")), half=half, identity=identity
-        )
+        named: Any = {"call_id": str(block.get("id")), "tool": str(block.get("name"))}
+        return StoredPart(kind="call", pointer=pointer, raw=block, half=half, identity=identity, **named)
     if block.get("type") == "tool_result":
         failed = block.get("is_error") is True
-        return StoredPart(
-            kind="answer", pointer=pointer, raw=block, call_id=str(block.get("tool_use_id")), failed=failed
-        )
+        said: Any = {"call_id": str(block.get("tool_use_id")), "content": block.get("content"), "identity": block}
+        return StoredPart(kind="answer", pointer=pointer, raw=block, failed=failed, **said)
     return StoredPart(kind="other", pointer=pointer, raw=block)
+
+
+def _closed_block(call: StoredPart) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call.call_id, "content": NO_RESULT, "is_error": True}
 
 
 # ------------------------------------------------------------------------------------------------ responses
 
 
-def _responses(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
+def _responses(entries: list[Any], base: str, drop_results: bool) -> tuple[list[Any], list[Change]]:
     """Each response is the items up to the next input; reasoning goes with its calls."""
     sequence: list[StoredMessage] = []
     for index, entry in enumerate(entries):
@@ -158,7 +171,7 @@ def _responses(entries: list[Any], base: str) -> tuple[list[Any], list[Change]]:
             sequence.append(
                 StoredMessage(kind=kind, pointer=part.pointer, raw=entry, parts=[part], must_answer=kind == "response")
             )
-    repairing = Repairing(sequence)
+    repairing = Repairing(sequence, close=_closed_item, drop_results=drop_results)
     return [part.raw for message in repairing.messages for part in message.parts], repairing.changes
 
 
@@ -168,8 +181,14 @@ def _item(item: Mapping[str, Any], pointer: str) -> StoredPart:
         arguments = item.get("arguments")
         identity = (item.get("name"), repr(arguments))
         half = kind == "function_call" and _is_half(arguments)
-        return StoredPart(kind="call", pointer=pointer, raw=item, call_id=call_id, half=half, identity=identity)
+        named: Any = {"call_id": call_id, "tool": str(item.get("name"))}
+        return StoredPart(kind="call", pointer=pointer, raw=item, half=half, identity=identity, **named)
     if kind in ("function_call_output", "custom_tool_call_output"):
-        return StoredPart(kind="answer", pointer=pointer, raw=item, call_id=call_id)
+        said: Any = {"call_id": call_id, "content": item.get("output"), "identity": (kind, item.get("output"))}
+        return StoredPart(kind="answer", pointer=pointer, raw=item, **said)
     says = item.get("role") in ("user", "system", "developer")
     return StoredPart(kind="prompt" if says else "other", pointer=pointer, raw=item)
+
+
+def _closed_item(call: StoredPart) -> dict[str, Any]:
+    return {"type": f"{call.raw['type']}_output", "call_id": call.call_id, "output": NO_RESULT}

@@ -6,12 +6,13 @@ In: a value that has a thread's shape. Out: the thread, and the changes. Its fin
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tpharness.findings import Kind
 from tpharness.histories.stored import problems as p
-from tpharness.histories.stored.arguments import are_half, read_object
-from tpharness.histories.stored.sequence import Change, Repairing, StoredMessage, StoredPart
+from tpharness.histories.stored.arguments import are_half, read_object, without_time
+from tpharness.histories.stored.sequence import NO_RESULT, Change, Repairing, StoredMessage, StoredPart
 from tpharness.protocol import problems as of_threads
 
 __all__ = ["repair_thread"]
@@ -29,12 +30,13 @@ _SHOWN: Mapping[str, Kind] = {
 """What these are called in a thread."""
 
 
-def repair_thread(thread: Mapping[str, Any]) -> tuple[dict[str, Any], list[Change]]:
+def repair_thread(thread: Mapping[str, Any], *, drop_results: bool = False) -> tuple[dict[str, Any], list[Change]]:
     """Return the thread without what can be mended, and the changes."""
     changes: list[Change] = []
     turns = [_mended_turn(turn, f"/turns/{t}", changes) for t, turn in enumerate(thread["turns"])]
     turns = _without_repeated_input(turns, changes)
-    repairing = Repairing([one for t, turn in enumerate(turns) for one in _sequence(turn, t)])
+    sequence = [one for t, turn in enumerate(turns) for one in _sequence(turn, t)]
+    repairing = Repairing(sequence, close=_closed, drop_results=drop_results)
     changes += [_as_of_threads(change) for change in repairing.changes]
     kept: dict[int, list[StoredMessage]] = {t: [] for t in range(len(turns))}
     for message in repairing.messages:
@@ -51,8 +53,12 @@ def repair_thread(thread: Mapping[str, Any]) -> tuple[dict[str, Any], list[Chang
 
 
 def _as_of_threads(change: Change) -> Change:
-    kind = _SHOWN.get(change.kind.code, change.kind)
-    return Change(kind=kind, pointer=change.pointer, done=change.done, got=change.got, ruling=change.ruling)
+    return replace(change, kind=_SHOWN.get(change.kind.code, change.kind))
+
+
+def _closed(call: StoredPart) -> dict[str, Any]:
+    named: Any = {"tool_name": call.tool, "tool_call_id": call.call_id}
+    return {"part_kind": "tool-return", **named, "status": "error", "content": NO_RESULT}
 
 
 def _mended_turn(turn: Mapping[str, Any], pointer: str, changes: list[Change]) -> dict[str, Any]:
@@ -132,7 +138,10 @@ def _sequence(turn: Mapping[str, Any], t: int) -> list[StoredMessage]:
             continue
         parts = [_read(part, f"{pointer}/parts/{k}") for k, part in enumerate(message.get("parts") or ())]
         kind: Any = "response" if message.get("message_type") == "response" else "request"
-        made.append(StoredMessage(kind=kind, pointer=pointer, raw=message, parts=parts, must_answer=cut, turn=t))
+        time = str(message.get("timestamp") or "")
+        made.append(
+            StoredMessage(kind=kind, pointer=pointer, raw=message, parts=parts, time=time, must_answer=cut, turn=t)
+        )
     return made
 
 
@@ -142,12 +151,13 @@ def _read(part: Mapping[str, Any], pointer: str) -> StoredPart:
         arguments = part.get("args")
         identity = (part.get("tool_name"), repr(arguments))
         half = isinstance(arguments, Mapping) and are_half(arguments)
-        return StoredPart(
-            kind="call", pointer=pointer, raw=part, call_id=str(part.get("tool_call_id")), half=half, identity=identity
-        )
+        named: Any = {"call_id": str(part.get("tool_call_id")), "tool": str(part.get("tool_name"))}
+        return StoredPart(kind="call", pointer=pointer, raw=part, half=half, identity=identity, **named)
     if kind in _ANSWERS and part.get("tool_call_id") is not None:
         failed = kind == "retry-prompt" or part.get("status", "success") != "success"
-        return StoredPart(kind="answer", pointer=pointer, raw=part, call_id=str(part["tool_call_id"]), failed=failed)
+        said: Any = {"tool": str(part.get("tool_name")), "content": part.get("content"), "identity": without_time(part)}
+        call_id = str(part["tool_call_id"])
+        return StoredPart(kind="answer", pointer=pointer, raw=part, call_id=call_id, failed=failed, **said)
     return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
 
 
@@ -162,6 +172,7 @@ def _written(turn: Mapping[str, Any], messages: list[StoredMessage]) -> dict[str
             made.append(message.raw)
         elif message.made:
             of_response = {name: made[-1][name] for name in ("timestamp", "agent_id") if name in made[-1]}
+            of_response |= {"timestamp": message.time} if message.time else {}
             parts = [part.raw for part in message.parts]
             made.append({"message_type": "request", **of_response, "parts": parts})
         else:

@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.findings import Finding, Place, json_type
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half, read_object
-from tpharness.histories.stored.sequence import Change, Repairing, StoredMessage, StoredPart
+from tpharness.histories.stored.sequence import NO_RESULT, Change, Repairing, StoredMessage, StoredPart
 
 __all__ = ["find_malformed", "repair_ui_messages"]
 
@@ -69,7 +69,7 @@ def _is_call(part: Mapping[str, Any]) -> bool:
     return kind == "dynamic-tool" or kind.startswith("tool-")
 
 
-def repair_ui_messages(value: list[Any]) -> tuple[list[Any], list[Change]]:
+def repair_ui_messages(value: list[Any], *, drop_results: bool = False) -> tuple[list[Any], list[Change]]:
     """Return well-shaped messages without what is wrong, and the changes."""
     changes: list[Change] = []
     messages = _without_doubled(value, changes)
@@ -81,7 +81,7 @@ def repair_ui_messages(value: list[Any]) -> tuple[list[Any], list[Change]]:
     sequence = [
         one for index, message in messages for one in _sequence(message, mended[index], index, is_last=index == last)
     ]
-    repairing = Repairing(sequence, unique_ids=True)
+    repairing = Repairing(sequence, close=_closed, unique_ids=True, drop_results=drop_results)
     seen: set[str] = {change.pointer for change in changes}
     for change in repairing.changes:  # a call and its answer are one part
         if change.pointer not in seen:
@@ -170,20 +170,46 @@ def _sequence(
 
 
 def _read(part: Mapping[str, Any], pointer: str) -> StoredPart:
+    unfinished = part.get("state") in ("streaming", "input-streaming")
     if not _is_call(part) or part.get("providerExecuted"):
-        return StoredPart(kind="other", pointer=pointer, raw=part)
+        return StoredPart(kind="other", pointer=pointer, raw=part, unfinished=unfinished)
     state, arguments = part.get("state"), part.get("input")
     missing = arguments is None and state == "output-available"
     half = missing or (are_half(arguments) and state != "input-streaming" and not part.get("rawInput"))
-    name = part.get("toolName") or part["type"]
+    name = part.get("toolName") or part["type"].removeprefix("tool-")
     return StoredPart(
-        kind="call", pointer=pointer, raw=part, call_id=part["toolCallId"], half=half, identity=(name, repr(arguments))
+        kind="call",
+        pointer=pointer,
+        raw=part,
+        call_id=part["toolCallId"],
+        half=half,
+        unfinished=unfinished,
+        identity=(part["type"], name, repr(arguments)),
+        answer=(state, part.get("output"), part.get("errorText")) if state in _FINAL else None,
+        tool=name,
     )
 
 
 def _answer(call: StoredPart) -> StoredPart:
-    failed = call.raw.get("state") in _FAILED
-    return StoredPart(kind="answer", pointer=call.pointer, raw=call.raw, call_id=call.call_id, failed=failed)
+    state = call.raw.get("state")
+    said: Any = {
+        "tool": call.tool,
+        "content": call.raw.get("output", call.raw.get("errorText")),
+        "identity": call.answer,
+    }
+    failed = state in _FAILED
+    return StoredPart(kind="answer", pointer=call.pointer, raw=call.raw, call_id=call.call_id, failed=failed, **said)
+
+
+def _closed(call: StoredPart) -> dict[str, Any]:
+    """Return the part of a call with an answer; of a decision about it only what its new state can have stays."""
+    decided = call.raw.get("approval")
+    approved = decided.get("approved") if isinstance(decided, Mapping) else None
+    part = {name: field for name, field in call.raw.items() if name != "approval"}
+    if approved is False:
+        return {**part, "state": "output-denied", "approval": decided}
+    kept = {"approval": decided} if approved is True else {}
+    return {**part, "state": "output-error", "errorText": NO_RESULT, **kept}
 
 
 def _written(
