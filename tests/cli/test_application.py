@@ -208,6 +208,31 @@ def test_the_verdict_on_threads_is_apart(call: Call, folder: Path, words: tuple[
         assert (done.code, "ThreadProtocol: the thread is right in 2 cases." in done.out) == (0, True)
 
 
+@pytest.mark.parametrize("reports", [("console",), ("console", "json:r.json"), ("junit:-", "json:r.json")])
+def test_a_mistake_of_ours_ends_the_command_and_costs_no_other_report(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch, reports: tuple[str, ...]
+) -> None:
+    """Exit code 2 when the application has ended, and what to do. A command that hangs has the test hang."""
+
+    def fail(*_: object) -> str:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("tpharness.report.junit.render_junit", fail)
+    monkeypatch.setattr("tpharness.report.console.ConsoleReport._print_result", fail)
+    options = [word for one in reports for word in ("--report", one)]
+    done = call("app", "safe", "uncut/tool-call", "user-leaves/in-text", *options)
+    assert done.code == 2
+    assert "Traceback" in done.err
+    *_, what, meaning, to_do = done.err.splitlines()
+    assert what == "tpharness: internal error, ZeroDivisionError: division by zero"
+    assert "a mistake in tpharness" in meaning
+    assert "leave out the case or the report" in to_do
+    if "json:r.json" in reports:
+        written = json.loads((folder / "r.json").read_text("utf-8"))
+        assert written["results"][0]["id"] == "uncut/tool-call"
+        assert not written["passed"] or "console" not in reports  # the console has ended the run, the report did not
+
+
 def test_a_known_failure_is_expected_and_a_stale_one_is_not(call: Call, folder: Path) -> None:
     """The baseline of an application is that of a run."""
     entry = "- id: {}/in-arguments\n  findings: [arguments-invented]\n  reason: The SDK repairs them.\n"

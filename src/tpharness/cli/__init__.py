@@ -2,7 +2,8 @@
 
 Exit codes: 0 when everything passed, 1 when there are findings, 2 for wrong usage or input that cannot be read, 128 + N
 when ended by signal N, such as 130 for Ctrl-C, and 141 when the reader of the output has exited, as `head` does.
-Whatever the input and the environment, an error is one line and never a traceback.
+Whatever the input and the environment, an error is one line and never a traceback. Only a mistake in tpharness itself
+prints one, for whoever corrects it, and what the user can do; its exit code is 2, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import gc
 import io
 import os
 import sys
+import traceback
 from typing import NoReturn, TextIO
 
 from tpharness.cli.app import InterruptedCommandError, ReaderGoneError, app
@@ -60,6 +62,9 @@ def _call() -> None:
         say(f"tpharness: {where}: {error.strerror}", err=True)
         _drop_output(sys.stdout)
         sys.exit(2)
+    except Exception as error:  # noqa: BLE001  # a mistake of ours; findings would have the exit code 1
+        _print_internal(error)
+        sys.exit(2)
 
 
 def _exit_interrupted() -> NoReturn:
@@ -86,6 +91,19 @@ def _print_error(error: TpharnessError) -> None:
         say(f"tpharness: {error!s}", err=True)
         if error.hint:
             say(*(f"  {line}" for line in error.hint.splitlines()), err=True)
+
+
+def _print_internal(error: Exception) -> None:
+    """Print the traceback of a mistake in tpharness, and last what to do about it."""
+    from importlib.metadata import version  # noqa: PLC0415  # slow to import, and seldom needed
+
+    say(*"".join(traceback.format_exception(error)).splitlines(), err=True)
+    say(
+        f"tpharness: internal error, {type(error).__name__}: {error}",
+        f"  this is a mistake in tpharness {version('tpharness')}, not in what it judged; other reports were written",
+        "  to go on, leave out the case or the report that the lines above name; send them to the authors of tpharness",
+        err=True,
+    )
 
 
 def _open_standard_streams() -> None:

@@ -8,9 +8,10 @@ others.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -75,25 +76,36 @@ def take_all(
 ) -> None:
     """Feed the events of a run to its report, to its trace and to the console.
 
-    What ends the run early is raised again, after the report and the console have been told.
+    What ends the run early is raised again, after the report and the console have taken it in. However it ends,
+    `events` is closed here: at the end of the process its targets and its event loop could not be ended any more.
     """
     try:
-        for event in events:
-            report.feed(event)
-            if trace is not None:
-                trace(event)
-            if console is not None:
-                console.feed(event)
+        with _closed_after(events):
+            for event in events:
+                report.feed(event)
+                if trace is not None:
+                    trace(event)
+                if console is not None:
+                    console.feed(event)
     except BaseException as error:
         report.stop(*_reason_of(error))
         if console is not None:
-            with contextlib.suppress(OSError):  # nobody may be left to read it
-                console.stop(report)
+            for tell in (partial(console.stop, report), console.close):
+                with contextlib.suppress(Exception):  # nobody may be left to read it, or the console is what failed
+                    tell()
         raise
+    if console is not None:
+        with contextlib.suppress(OSError):
+            console.close()
+
+
+@contextmanager
+def _closed_after(events: Iterable[RunEvent]) -> Iterator[None]:
+    try:
+        yield
     finally:
-        if console is not None:
-            with contextlib.suppress(OSError):
-                console.close()
+        if isinstance(events, Generator):
+            events.close()
 
 
 def _reason_of(error: BaseException) -> tuple[str, str]:
@@ -126,8 +138,9 @@ def written_on_every_way_out(
 ) -> Iterator[None]:
     """Write every report when the block is left, also by a signal or an error; not after wrong usage.
 
-    A signal that comes while they are written takes effect afterwards. If some cannot be written, the first error is
-    raised after the others have been tried; if the block was left by an error, that one is raised, and these are shown.
+    A signal that comes while they are written takes effect afterwards. If some cannot be written, or a mistake of ours
+    is in what writes them, the first error is raised after the others have been tried; if the block was left by an
+    error, that one is raised, and these are shown.
     """
     try:
         yield
@@ -137,12 +150,12 @@ def written_on_every_way_out(
         with STOP.held():
             for problem in _write_all(destinations, write):
                 with contextlib.suppress(OSError):
-                    say(f"tpharness: {problem}", err=True)
+                    say(f"tpharness: {_reason_of(problem)[0]}", err=True)
         raise
     with STOP.held():
         problems = _write_all(destinations, write)
     for more in problems[1:]:
-        say(f"tpharness: {more}", err=True)
+        say(f"tpharness: {_reason_of(more)[0]}", err=True)
     if problems:
         raise problems[0]
 
@@ -152,7 +165,8 @@ def _write_all(destinations: Sequence[Destination], write: Callable[[Destination
     for destination in destinations:
         try:
             write(destination)
-        except (TpharnessError, OSError) as error:
+        except Exception as error:  # noqa: BLE001  # also a mistake in one report, which must not cost the others
+            error.add_note(f"the {destination.format} report, {destination.path}, was not written")
             problems.append(error)
     return problems
 

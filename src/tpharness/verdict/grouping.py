@@ -6,7 +6,7 @@ first that harms its user most. Findings at SHOULD that fail nothing are grouped
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -182,8 +182,13 @@ def _began_outage(result: Result) -> bool:
 
 
 def _count_citing(results: Iterable[Result]) -> Counter[str]:
-    """Return how many of the scenarios cite each clause; the places of a sweep are one scenario."""
-    scenarios = {result.id.partition("@")[0]: result.clauses for result in results}
+    """Return how many of the scenarios cite each clause.
+
+    The places of a sweep are one scenario, and so are a case of an application and the thread that was written in it.
+    """
+    scenarios: defaultdict[str, set[str]] = defaultdict(set)
+    for result in results:
+        scenarios[result.id.partition("@")[0]].update(result.clauses)
     return Counter(clause for clauses in scenarios.values() for clause in clauses)
 
 
