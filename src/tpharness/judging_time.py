@@ -19,7 +19,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-__all__ = ["JudgedTooLongError", "allow_judging", "heed_judging_time", "judging"]
+__all__ = ["JudgedTooLongError", "allow_judging", "ctrl_c_ends_judging", "heed_judging_time", "judging"]
 
 
 class JudgedTooLongError(Exception):
@@ -58,7 +58,7 @@ def allow_judging(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def judging() -> Iterator[None]:
-    """Judge in this block, which must not wait for anything. Where asyncio cancels on Ctrl-C, it ends at once.
+    """Judge in this block, which must not wait for anything. Ctrl-C ends it at once within `ctrl_c_ends_judging`.
 
     No garbage is collected meanwhile: to look through what is held of a long stream takes a second, and Python heeds no
     signal before it has.
@@ -71,8 +71,7 @@ def judging() -> Iterator[None]:
     gc.disable()
     budget.since, budget.begun = time.thread_time(), time.monotonic()
     try:
-        with _ended_by_ctrl_c():
-            yield
+        yield
     finally:
         budget.used += time.thread_time() - budget.since
         budget.since = None
@@ -92,7 +91,11 @@ def heed_judging_time() -> None:
 
 
 @contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
+def ctrl_c_ends_judging() -> Iterator[None]:
+    """Have Ctrl-C end what is judged at once in this block, which `asyncio.Runner` runs: asyncio only cancels its task.
+
+    It is installed once for all that is judged: Python takes a third of a millisecond to set a handler and back.
+    """
     cancels: Any = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not _is_of_asyncio(cancels):
         yield
@@ -100,7 +103,9 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 
     def end(number: int, frame: FrameType | None) -> None:
         cancels(number, frame)
-        raise sys.modules["asyncio"].CancelledError
+        budget = _BUDGET.get()
+        if budget is not None and budget.since is not None:
+            raise sys.modules["asyncio"].CancelledError
 
     signal.signal(signal.SIGINT, end)
     try:

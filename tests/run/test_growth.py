@@ -15,7 +15,7 @@ import pytest
 from benchmarks.long_streams import KINDS, LongWinded
 from tests.scenarios import load_builtin
 
-from tpharness.judging_time import JudgedTooLongError, allow_judging, heed_judging_time, judging
+from tpharness.judging_time import JudgedTooLongError, allow_judging, ctrl_c_ends_judging, heed_judging_time, judging
 from tpharness.run.session import Session
 from tpharness.targets.remote import Patience
 from tpharness.verdict.result import Outcome, Result
@@ -101,7 +101,7 @@ def test_the_first_ctrl_c_ends_judging_at_once() -> None:
     reached = []
 
     async def judge_for_ever() -> None:
-        with allow_judging(60), judging():
+        with ctrl_c_ends_judging(), allow_judging(60), judging():
             signal.raise_signal(signal.SIGINT)
             reached.append("went on")
 

@@ -21,7 +21,7 @@ from tpharness import run as runner
 from tpharness.checks import Evidence
 from tpharness.errors import TargetError
 from tpharness.findings import Kind, Place
-from tpharness.judging_time import JudgedTooLongError, allow_judging
+from tpharness.judging_time import JudgedTooLongError, allow_judging, ctrl_c_ends_judging
 from tpharness.protocol.versions import Version
 from tpharness.run import sweeps, tracing
 from tpharness.run.applicable import (
@@ -149,11 +149,15 @@ class Session:
         Asyncio handles SIGINT only where remote targets have to be left in order, because installing its handler for
         each scenario takes 3 % of a run in this process.
         """
+        heeding = _heed_ctrl_c(work)
         try:
-            return self._runner.run(work) if self.has_remote else self._runner.get_loop().run_until_complete(work)
+            if self.has_remote:
+                return self._runner.run(heeding)
+            return self._runner.get_loop().run_until_complete(work)
         finally:
-            if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:  # Ctrl-C came first; Python would warn of it
-                work.close()
+            for one in (heeding, work):
+                if inspect.getcoroutinestate(one) == inspect.CORO_CREATED:  # Ctrl-C came first; Python would warn of it
+                    one.close()
 
     def run_concurrently(self, work: Sequence[Callable[[], Coroutine[Any, Any, _T]]]) -> Iterator[_T]:
         """Run coroutine functions concurrently; yield their results, in order.
@@ -415,6 +419,11 @@ def _errored_result(case: Case, error: TargetError) -> Result:
 async def _run_within(gate: asyncio.Semaphore, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     async with gate:
         return await work()
+
+
+async def _heed_ctrl_c(work: Awaitable[_T]) -> _T:
+    with ctrl_c_ends_judging():
+        return await work
 
 
 async def _await_task(task: Awaitable[_T]) -> _T:
