@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import * as ai from "ai";
 import { json, needed, portOf, serve } from "./control.mjs";
 import { received } from "./conversation.mjs";
+import { passedOn } from "./body.mjs";
 
 const VERSION = createRequire(import.meta.url)("ai/package.json").version;
 const { AbstractChat, DefaultChatTransport } = needed(ai, `ai ${VERSION}`, ["AbstractChat", "DefaultChatTransport"]);
@@ -20,7 +21,6 @@ const capabilities = {
 };
 
 const STOP_LENGTH = "\n: tp stop\r".length;
-const QUIET_ROUNDS = 20; // rounds of the event loop with nothing left to read
 
 /** The state of a chat without a screen: what `useChat` keeps for React. */
 class State {
@@ -54,40 +54,21 @@ class Chat extends AbstractChat {
   }
 }
 
-/**
- * Pass bytes on. At the comment `: tp stop` the user presses stop; that, and the error of a body that breaks off, happen
- * when what came before has been read: fetch throws away what nobody has read yet, and how much that is, is chance.
- */
+/** Pass bytes on. At the comment `: tp stop` the user presses stop, when what came before has been read. */
 function withStop(body, stop) {
-  const reader = body.getReader();
   const decoder = new TextDecoder();
   let tail = "\n";
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { value, done } = await reader.read();
-        if (done) return controller.close();
-        controller.enqueue(value);
-        tail += decoder.decode(value, { stream: true });
-        if (/\n: ?tp stop\r?\n/.test(tail)) {
-          await settled(controller);
-          stop();
-        }
-        tail = tail.slice(-STOP_LENGTH); // what the comment may begin in
-      } catch (error) {
-        await settled(controller);
-        controller.error(error);
+  const { stream, settled } = passedOn(body, {
+    async arrived(bytes) {
+      tail += decoder.decode(bytes, { stream: true });
+      if (/\n: ?tp stop\r?\n/.test(tail)) {
+        await settled();
+        stop();
       }
+      tail = tail.slice(-STOP_LENGTH); // what the comment may begin in
     },
-    cancel: (reason) => reader.cancel(reason),
   });
-}
-
-async function settled(controller) {
-  for (let quiet = 0; quiet < QUIET_ROUNDS; ) {
-    await new Promise((done) => setImmediate(done));
-    quiet = controller.desiredSize > 0 ? quiet + 1 : 0;
-  }
+  return stream;
 }
 
 /** What the harness asks of whoever plays a client. */
