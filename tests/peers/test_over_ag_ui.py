@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.distribution import ChosenScenarios
+from tests.patience import SLOW
 from tests.peers.test_certified import counted, told, wrong
 from tests.scenarios import load_builtin
 
@@ -37,7 +38,7 @@ EVENTS: list[dict[str, Any] | str] = [
 def test_the_client_departs_only_as_its_baseline_says(name: str, chosen_scenarios: ChosenScenarios) -> None:
     """The same in both groupings, as docs/INTEROP.md has it: no scenario has an event that it rejects."""
     ids = chosen_scenarios(4 if name == CLIENT else 5)
-    events = run_suite(RunOptions(client=name, wire="ag-ui", ids=ids))
+    events = run_suite(RunOptions(client=name, wire="ag-ui", ids=ids, patience=SLOW))
     results = [event.result for event in events if isinstance(event, ResultReady)]
     assert list(wrong(results)) == []
     assert ids or counted(results) == told("reference", name)
@@ -47,7 +48,7 @@ def test_the_client_departs_only_as_its_baseline_says(name: str, chosen_scenario
 def test_the_server_departs_only_as_its_baseline_says(chosen_scenarios: ChosenScenarios) -> None:
     """Pydantic AI behind its AG-UI adapter, in an environment of its own, which is made once."""
     ids = chosen_scenarios(6)
-    events = run_suite(RunOptions(server="peer:pydantic-ai-ag-ui", wire="ag-ui", ids=ids))
+    events = run_suite(RunOptions(server="peer:pydantic-ai-ag-ui", wire="ag-ui", ids=ids, patience=SLOW))
     results = [event.result for event in events if isinstance(event, ResultReady)]
     assert list(wrong(results)) == []
     assert ids or counted(results) == told("peer:pydantic-ai-ag-ui", "reference")
