@@ -23,6 +23,7 @@ __all__ = ["CodeThatRan", "find_reach"]
 
 _PACKAGE = __name__.partition(".")[0]
 _NOTHING = object()
+_SIZED = (list, set)
 _OF_EVERY_CLASS = frozenset(
     ("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__", "__static_attributes__")
 ) | {"__firstlineno__", "__annotate_func__", "__annotations_cache__"}
@@ -73,12 +74,12 @@ def _find_slots() -> dict[int, _Container]:
     for module in (one for one in loaded if isinstance(one, ModuleType)):
         held = dict(vars(module))
         ours = module.__name__.partition(".")[0] == _PACKAGE
-        found[id(module)] = _Container([], held, list(map(_inside, held.values())) if ours else [])
+        found[id(module)] = _Container([], held, _inside(held) if ours else [])
         if ours:
             _add_tables(found, held)
             for one in (value for value in held.values() if isinstance(value, type) and id(value) not in found):
                 slots = dict(vars(one))
-                found[id(one)] = _Container([], slots, list(map(_inside, slots.values())))
+                found[id(one)] = _Container([], slots, _inside(slots))
                 _add_tables(found, slots)
     return found
 
@@ -126,11 +127,14 @@ def _is_same(one: _Container, other: _Container) -> bool:
     return len(one.held) == len(other.held) and all(map(operator.is_, *values)) and one.inside == other.inside
 
 
-def _inside(value: Any) -> Any:
-    """Return what makes a value do something else although it is the same object."""
-    if isinstance(value, FunctionType):
-        return id(value.__code__), id(value.__defaults__), id(value.__kwdefaults__)
-    return len(value) if type(value) in (list, set) else None
+def _inside(slots: Mapping[str, Any]) -> list[Any]:
+    """Return what makes each value do something else although it is the same object."""
+    return [  # tens of thousands of values, twice for each change: no call for each
+        (id(value.__code__), id(value.__defaults__), id(value.__kwdefaults__))
+        if type(value) is FunctionType
+        else (len(value) if type(value) in _SIZED else None)
+        for value in slots.values()
+    ]
 
 
 def _code_replaced(old: Any, new: Any) -> Collection[CodeType] | None:
