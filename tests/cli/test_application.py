@@ -325,12 +325,53 @@ def test_init_writes_what_it_has_seen_and_the_file_is_played(
     assert "model API       openai-chat" in done.out
     assert "history         last-message" in done.out
     assert "refused         ai-sdk: " in done.out
-    assert "on_disconnect   stop: it stopped when its client left" in done.out
+    assert "on_disconnect   not declared; it stopped when its client left. Say in the table" in done.out
     assert "book_hotel; none was called" in done.out
     config = load_config("chat", folder / "tpharness.toml")
-    assert (config.url, config.history, config.on_disconnect, config.allow) == (url, "last-message", "stop", ())
+    assert (config.url, config.history, config.on_disconnect, config.allow) == (url, "last-message", None, ())
     played = call("app", "chat", "user-leaves/in-text", "--provider-port", provider)
     assert played.code == 0, played.out
+
+
+def test_init_writes_every_option_that_it_is_given(call: Call, running: tuple[str, str], folder: Path) -> None:
+    """Also where something else was seen, which is said: what was seen may be the mistake that is looked for."""
+    url, provider = running
+    (folder / "tpharness.toml").unlink()
+    given = ["--allow-tool", "book_hotel", "--effects", "wc -l < bookings.jsonl", "--on-disconnect", "continue"]
+    given += ["--concurrency", "3", "--fail-on", "should", "--baseline", "known.yaml", "--history", "last-message"]
+    done = call("app", "init", url, "--provider-port", provider, *given)
+    assert done.code == 0, done.err
+    assert "on_disconnect   continue, but it stopped when its client left" in done.out
+    assert "not counted" not in done.out
+    config = load_config("chat", folder / "tpharness.toml")
+    assert (config.effects, config.on_disconnect) == ("wc -l < bookings.jsonl", "continue")
+    assert (config.concurrency, config.fail_on, config.baseline) == (3, "should", "known.yaml")
+    assert (config.allow, config.provider_port) == (("book_hotel",), int(provider))
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [(("--sweep",), "--sweep"), (("--report", "json:r.json"), "--report"), (("--trace", "none"), "--trace")],
+)
+def test_init_refuses_what_it_does_nothing_with(call: Call, folder: Path, option: tuple[str, ...], said: str) -> None:
+    """Before it asks anybody; so does init of an application that has a table, which it does not change."""
+    (folder / "tpharness.toml").unlink()
+    done = call("app", "init", "http://127.0.0.1:1/api/chat", *option)
+    assert (done.code, done.out) == (2, "")
+    assert f"init does not take {said}: it plays no cases" in done.err
+    (folder / "tpharness.toml").write_text(table("safe"), "utf-8")
+    done = call("app", "init", "safe", "--ci", "github", "--effects", "wc -l x")
+    assert (done.code, "safe has a table already, and effects is not written into it" in done.err) == (2, True)
+
+
+def test_a_run_says_what_it_cannot_see(call: Call, folder: Path) -> None:
+    """Behind the verdict: effects that nobody counts, and an intent that nobody has declared."""
+    own = re.sub("(effects|on_disconnect) = .*", "", table("blind"))
+    (folder / "tpharness.toml").write_text(own, "utf-8")
+    done = call("app", "blind", "model-drops/in-text", "--trace", "none")
+    assert done.code == 0, done.out
+    assert "Effects are not counted: a booking that is forgotten or made twice may not be seen." in done.out
+    assert 'is not declared, and not judged: set on_disconnect, to "stop" or "continue".' in done.out
 
 
 @pytest.mark.parametrize("post", [2, 3, 4, 5])

@@ -122,6 +122,27 @@ class AppConfig:
         return None if self.baseline is None else self.folder / self.baseline
 
     @property
+    def unseen(self) -> str:
+        """What a run with these settings cannot see, and what to set; "" where it sees all that it can."""
+        said = []
+        if not self.allow:
+            said.append(
+                "No tool may be called, so that nothing is known of what an interruption does to one: allow a harmless"
+                ' one, tools = {allow = ["NAME"]}.'
+            )
+        elif self.effects is None:
+            said.append(
+                "Effects are not counted: a booking that is forgotten or made twice may not be seen. Set effects, to a"
+                ' command that counts them or to "ledger".'
+            )
+        if self.on_disconnect is None:
+            said.append(
+                "What a run is to do when its user leaves is not declared, and not judged: set on_disconnect, to"
+                ' "stop" or "continue".'
+            )
+        return " ".join(said)
+
+    @property
     def addresses(self) -> Addresses:
         """The addresses as the client wants them."""
         return self.addresses_of()

@@ -50,7 +50,7 @@ from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.case_run import CaseRun
 from tpharness.verdict.result import THREAD_SUFFIX
 
-__all__ = ["KINDS", "AppOptions", "play_app", "run_app", "unseen"]
+__all__ = ["KINDS", "AppOptions", "play_app", "run_app"]
 
 KINDS = (EXITED,)
 _AFTER_EXIT = f"correct {EXITED.code} first: it may come from nothing else than that the process had ended"
@@ -179,7 +179,7 @@ async def _play_all(
         client=client_name(stage.config),
         versions=(),
         application=stage.config.name,
-        unseen=unseen(stage.config),
+        unseen=stage.config.unseen,
     )
     run = CaseRun(baseline)
     if tool is not None:
@@ -274,21 +274,6 @@ async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> lis
         return results
     record = AppRecord(app=stage.config.name, client=client_name(stage.config), evidence=evidence, tape=tape)
     return [replace(one, record=record) for one in results]
-
-
-def unseen(config: AppConfig) -> str:
-    """Return what a run with this configuration cannot see of tools, "" where it sees all that it can."""
-    if not config.allow:
-        return (
-            "No tool may be called, so that nothing is known of what an interruption does to one: allow a harmless one,"
-            ' tools = {allow = ["NAME"]}.'
-        )
-    if config.effects is None:
-        return (
-            "Effects are not counted: a booking that is forgotten or made twice may not be seen."
-            ' Set effects, to a command that counts them or to "ledger".'
-        )
-    return ""
 
 
 def client_name(config: AppConfig) -> str:

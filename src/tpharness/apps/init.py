@@ -20,8 +20,9 @@ import aiohttp
 
 from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.client import PROFILES, find_profile
-from tpharness.apps.config import AppConfig, require_loopback
+from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import Contact, first_contact
+from tpharness.apps.effects import MountedLedger
 from tpharness.apps.evidence import AppEvidence
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import Player
@@ -83,6 +84,11 @@ async def _describe(config: AppConfig, on_ready: Callable[[dict[str, str]], None
         config = config.on_port(free_port())
     async with AsyncExitStack() as stack:
         provider = await stack.enter_async_context(Provider(port=config.provider_port))
+        environment = provider.environment()
+        if config.effects == LEDGER:  # an application may ask for its tools when it starts
+            port = config.provider_port and config.provider_port + 1
+            mounted = await stack.enter_async_context(MountedLedger(config.allow, port=port))
+            environment = {**environment, **mounted.environment}
         session = await stack.enter_async_context(
             aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, force_close=True),
@@ -91,11 +97,11 @@ async def _describe(config: AppConfig, on_ready: Callable[[dict[str, str]], None
             )
         )
         if on_ready is not None:
-            on_ready(provider.environment())
+            on_ready(environment)
         if not config.command:
             await until_it_listens(config)
             return await _ask(given, config, provider, session)
-        process = await stack.enter_async_context(AppProcess(config, provider.environment()))
+        process = await stack.enter_async_context(AppProcess(config, environment))
         try:
             return await _ask(given, config, provider, session)
         except TargetError as error:
@@ -165,13 +171,12 @@ def _key(name: str) -> str:
 
 def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows: bool, stops: bool) -> Described:
     name = _table_name(config)
-    on_disconnect = "stop" if stops else "continue"
     tools = sorted(contact.tools)
     allowed = f"allowed: {', '.join(config.allow)}" if config.allow else "none is allowed in the table"
     lines = [
         f"model API       {contact.api}",
         f"history         {config.history}" + ("" if knows else " (the second turn did not know the first)"),
-        f"on_disconnect   {on_disconnect}: it {'stopped' if stops else 'went on'} when its client left",
+        f"on_disconnect   {_leaving(config, stops=stops)}",
         f"tools           {', '.join(tools) or 'none'}; none was called, and {allowed}",
         *(f"refused         {line}" for line in refused),
     ]
@@ -183,16 +188,53 @@ def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows
         if config.command
         else '# command = ["npm", "start"]                # uncomment to let tpharness start it',
         f"url = {json.dumps(config.url)}",
-        *([f"provider_port = {config.provider_port}"] if config.provider_port and not config.command else []),
+        *([f"provider_port = {config.provider_port}"] if config.provider_port else []),
         f"history = {json.dumps(config.history)}                     # one of: client, {', '.join(PROFILES)}",
-        f"on_disconnect = {json.dumps(on_disconnect)}                # what was seen; is it what you mean?",
+        *([f"client = {json.dumps(config.client)}"] if config.client is not None else []),
+        _on_disconnect_line(config, stops=stops),
         '# stop = "POST /api/chat/{id}/stop"         # the stop button, if there is an address for it',
         '# thread = "GET /api/chat/{id}"            # the view after a reload',
         f"tools = {{{_tools_text(config)}}}                      # it offers: {', '.join(tools) or 'none'}",
-        '# effects = "wc -l < effects.txt"          # prints how often a tool has run; or "ledger"',
-        f'# baseline = "{known}"     # what is known to fail, as --write-baseline {known} writes it',
+        '# resume = "GET /api/chat/{id}/stream"     # the answer that still streams, after a reload',
+        "# regenerate = true                        # the page has a button for another answer",
+        "# edit = true                              # a message can be edited",
+        *_effects_lines(config),
+        *([f"concurrency = {config.concurrency}"] if config.concurrency != 1 else []),
+        f'fail_on = "{config.fail_on}"                         # "should" fails also what breaks a SHOULD',
+        f"baseline = {json.dumps(config.baseline)}"
+        if config.baseline is not None
+        else f'# baseline = "{known}"     # what is known to fail, as --write-baseline {known} writes it',
     ]
     return Described(name=name, table="\n".join(table) + "\n", lines=lines, tools=tuple(tools))
+
+
+def _leaving(config: AppConfig, *, stops: bool) -> str:
+    """Say what was seen when the client left, and what is declared: what was seen may be the mistake."""
+    seen, did = (
+        ("stop", "it stopped when its client left") if stops else ("continue", "it went on when its client left")
+    )
+    if config.on_disconnect is None:
+        return f"not declared; {did}. Say in the table which of the two you mean"
+    if config.on_disconnect == seen:
+        return f"{seen}, and {did}"
+    return f"{config.on_disconnect}, but {did}: the cases `user-leaves` will find that"
+
+
+def _on_disconnect_line(config: AppConfig, *, stops: bool) -> str:
+    did = "it stopped when its client left" if stops else "it went on when its client left"
+    if config.on_disconnect is None:
+        return f'# on_disconnect = "…"                      # decide: "stop" or "continue"; {did}'
+    return f"on_disconnect = {json.dumps(config.on_disconnect)}                # {did}"
+
+
+def _effects_lines(config: AppConfig) -> list[str]:
+    if config.effects is not None:
+        return [f"effects = {json.dumps(config.effects)}"]
+    return [
+        "# Effects are not counted: a booking that is forgotten or made twice may not be seen. One of the two:",
+        '# effects = "wc -l < effects.txt"          # prints how often a tool has run',
+        '# effects = "ledger"                       # tpharness serves the tool',
+    ]
 
 
 def _tools_text(config: AppConfig) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,14 +43,31 @@ def tell_environment(out: Console, config: AppConfig, variables: dict[str, str])
 
 
 def init_application(
-    words: list[str], path: Path | None, given: dict[str, Any], own_host: str | None, ci: Ci | None
+    words: list[str],
+    path: Path | None,
+    given: dict[str, Any],
+    own_host: str | None,
+    ci: Ci | None,
+    run_options: Sequence[str],
 ) -> None:
     """Ask the application of a URL once, and write its table; write what CI needs, also for one that has a table.
 
-    `given` are the options, by the names of `AppConfig`.
+    `given` are the options, by the names of `AppConfig`, which are written down; `run_options` those of a run that were
+    given too: UsageError, since nothing would become of them.
     """
+    if run_options:
+        raise UsageError(
+            f"init does not take {run_options[0]}: it plays no cases",
+            hint=f"give it to the run: tpharness app NAME {run_options[0]} …",
+        )
     if len(words) == 1 and ci is not None and not words[0].startswith(("http://", "https://")):
-        known = replace(load_config(words[0], path), **given)
+        known = load_config(words[0], path)
+        left = sorted(set(given) - {"command", "provider_port"})
+        if left:
+            raise UsageError(
+                f"{words[0]} has a table already, and {left[0]} is not written into it", hint="change it there"
+            )
+        known = replace(known, **given)
         require_new_workflow(ci, known, Path())
         say(*write_workflow(ci, known, Path()))
         return
@@ -81,6 +99,9 @@ def init_application(
         out.print(escape(make_printable(line)))
     if not config.command:
         out.print("the application has to go on running with the variables above, or give its command in the table")
+    if config.unseen:
+        out.print(escape(make_printable(config.unseen)))
     where = f" --config {shlex.quote(str(path))}" if path is not None else ""
+    where += f" --i-own-this-host {shlex.quote(own_host)}" if own_host is not None else ""
     out.print()
     out.print(escape(make_printable(f"now: tpharness app {shlex.quote(found.name)}{where}")))

@@ -30,6 +30,11 @@ from tpharness.verdict.baseline_write import check_new_baseline
 __all__ = ["application"]
 
 _DEFAULT_PORT = 9100
+_INIT_TAKES = (
+    *("config", "history", "client", "allow_tool", "tool_args", "effects", "on_disconnect", "provider_port"),
+    *("concurrency", "fail_on", "command", "ci", "own_host", "baseline"),
+)
+"""The options of which `init` makes something."""
 
 
 def application(
@@ -155,7 +160,9 @@ def application(
 
     default_port = 0 if command else _DEFAULT_PORT
     if name == "init":
-        init_application(ids or [], config, {"provider_port": default_port, **given}, own_host, ci)
+        written = {**given, **({"baseline": str(baseline)} if baseline is not None else {})}
+        others = [word for word in given_options(but=_INIT_TAKES) if word.startswith("--")]
+        init_application(ids or [], config, {"provider_port": default_port, **written}, own_host, ci, others)
         return
     if ci is not None:
         raise UsageError("--ci goes with init", hint=f"tpharness app init {name or 'URL'} --ci {ci}")
