@@ -367,3 +367,77 @@ def test_memory_does_not_grow_with_the_documents(tmp_path: Path) -> None:
 
     small, large = used(long, 200), used(long, 2000)  # 4 MB, 40 MB
     assert large < small + 8_000
+
+
+def test_a_folder_is_walked_to_its_end(store: Path, tmp_path: Path, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that may not be listed, a link to a folder above, a pipe: each is named, and all others are read."""
+    locked = store / "3"
+    (store / "2" / "loop").symlink_to(store)
+    os.mkfifo(store / "1" / "pipe.json")
+    (store / "1" / "gone.json").symlink_to(tmp_path / "nowhere.json")
+    scan = os.scandir
+
+    def scandir(path: str) -> Any:
+        if Path(path) == locked:
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    target = tmp_path / "out"
+    called = call("convert", str(store), "--to", "2.0.0", "-o", str(target))
+    assert called.code == 2
+    assert f"{locked}: Permission denied" in called.err
+    assert f"{store / '2' / 'loop'}: a link to a folder above it" in called.err
+    assert f"{store / '1' / 'pipe.json'}: not a file, but a pipe or a device" in called.err
+    assert f"{store / '1' / 'gone.json'}: No such file or directory" in called.err
+    assert called.err.splitlines()[-1].startswith("64 documents: 60 converted, 4 unreadable; ")
+    made = {str(path.relative_to(target)) for path in target.rglob("[0-9]*.json")}
+    assert made == {f"{n // 10}/{n:02}.json" for n in range(70) if n // 10 != 3}
+
+
+def test_an_empty_folder_among_others_does_not_end_them(store: Path, tmp_path: Path, call: Any) -> None:
+    """It is named like a file that cannot be read."""
+    (tmp_path / "empty").mkdir()
+    called = call("hash", str(tmp_path / "empty"), str(store))
+    assert called.code == 2
+    assert "empty has no file that ends with" in called.err
+    assert called.err.splitlines()[-1].startswith("71 documents: 70 hashed, 1 unreadable; ")
+
+
+def test_an_import_says_what_is_wrong_and_invents_nothing(tmp_path: Path, call: Any) -> None:
+    """A call without its output stays one without, and half arguments stay the text; --strict takes neither."""
+    asked = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+    part = {"type": "tool-look", "toolCallId": "c1", "state": "output-available", "input": {}}
+    ui, library = tmp_path / "ui.json", tmp_path / "pydantic.json"
+    ui.write_text(json.dumps([asked, {"id": "a", "role": "assistant", "parts": [part]}]), "utf-8")
+    named = {"tool_name": "look", "tool_call_id": "c1"}
+    messages = [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Hi"}]},
+        {"kind": "response", "parts": [{"part_kind": "tool-call", **named, "args": '{"town'}]},
+        {"kind": "request", "parts": [{"part_kind": "tool-return", **named, "content": 18}]},
+    ]
+    library.write_text(json.dumps(messages), "utf-8")
+    for path, source, code in ((ui, "ai-sdk", "stored-malformed"), (library, "pydantic-ai", "stored-arguments-half")):
+        called = call("import", str(path), "--from", source)
+        assert called.code == 0
+        assert f"MUST {code} at " in called.err
+        made = [one for message in json.loads(called.out)["turns"][1]["messages"] for one in message["parts"]]
+        assert [one["part_kind"] for one in made if one.get("content", "") is None] == []
+        assert made[0]["args"] == ({} if path == ui else '{"town')
+        strict = call("import", str(path), "--from", source, "--strict")
+        assert (strict.code, strict.out) == (1, "")
+        assert "--strict takes no messages that break rules" in strict.err
+        both = call("import", str(path), str(path), "--from", source)
+        assert f"broken most: {code}" not in both.err
+        assert "2 documents: 2 imported though wrong; " in both.err
+
+
+def test_a_thread_has_the_id_of_its_row(tmp_path: Path, call: Any) -> None:
+    """Else one of the document's name, which --thread-id puts where it says {name}."""
+    rows = tmp_path / "rows.jsonl"
+    text = json.dumps({"id": "chat-7", "messages": ui_messages(1)}) + "\n" + json.dumps({"messages": ui_messages(2)})
+    rows.write_text(text, "utf-8")
+    called = call("import", str(rows), "--from", "ai-sdk")
+    assert [one["thread_id"] for one in lines(called.out)] == ["chat-7", "import:rows/2"]
+    called = call("import", str(rows), "--from", "ai-sdk", "--thread-id", "shop/{name}")
+    assert [one["thread_id"] for one in lines(called.out)] == ["shop/rows/1", "shop/rows/2"]

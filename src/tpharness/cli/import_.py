@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +11,14 @@ from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError, did_you_mean
+from tpharness.findings import Level
 from tpharness.histories.conversations import READERS
-from tpharness.histories.stored.formats import messages_of
+from tpharness.histories.stored.formats import check_stored, messages_of
 from tpharness.scenario.fields import normalize_time
 
 __all__ = ["import_"]
+
+_THOUGH_WRONG = "imported though wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +34,42 @@ class ImportFrom:
     def __call__(self, document: BatchDocument) -> DocumentDone:
         value, notes = document_json(document)
         name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
-        named = self.thread_id or f"import:{name}"
+        named = _thread_id(self.thread_id, value, name)
         imported = READERS[self.source](messages_of(value), agent_id=self.agent, thread_id=named, at=self.at)
+        found = [one for one in check_stored(messages_of(value), self.source) if one.level is Level.MUST]
         losses = [BatchNote.of_loss(loss) for loss in imported.losses]
-        facts: dict[str, Any] = {"left_out": [loss.as_json() for loss in imported.losses]}
-        if self.strict and losses:
-            refusal = BatchNote(line=f"{document.name}: not imported, since --strict allows nothing to be left out")
-            return DocumentDone(outcome="incomplete", code=1, notes=(*notes, *losses, refusal), facts=facts)
-        return DocumentDone(outcome="imported", value=imported.thread, notes=(*notes, *losses), facts=facts)
+        said = (*notes, *(BatchNote(line=f"{one.line()}; {one.remedy}", why=one.code) for one in found), *losses)
+        facts: dict[str, Any] = {
+            "left_out": [loss.as_json() for loss in imported.losses],
+            "findings": [one.as_json() for one in found],
+        }
+        if self.strict and (losses or found):
+            takes = "takes no messages that break rules (`tpharness repair`)"
+            why = takes if found else "allows nothing to be left out"
+            refusal = BatchNote(line=f"{document.name}: not imported, since --strict {why}")
+            return DocumentDone(outcome="incomplete", code=1, notes=(*said, refusal), facts=facts)
+        outcome = _THOUGH_WRONG if found else "imported"
+        return DocumentDone(outcome=outcome, value=imported.thread, notes=said, facts=facts)
+
+
+def _thread_id(given: str | None, value: Any, name: str) -> str:
+    """Return the id of a thread: the one that is given, the id of a row, or one that is made of the document's name."""
+    if given is not None:
+        return given.replace("{name}", name)
+    row = value.get("id") if isinstance(value, Mapping) else None
+    return str(row) if isinstance(row, str | int) and row != "" else f"import:{name}"
 
 
 def import_(
     files: Annotated[list[str], Argument(help="Messages as JSON: files, folders, JSON Lines; - is standard input.")],
     source: Annotated[str, Option("--from", help=f"{', '.join(READERS)}.")],
     agent: Annotated[str, Option(help="The agent that answered.")] = "assistant",
-    thread_id: Annotated[str | None, Option(help="The id of the thread; import:FILE by default.")] = None,
+    thread_id: Annotated[
+        str | None,
+        Option(help="The id of the thread, {name} for the document's; else the id of a row, or import:FILE."),
+    ] = None,
     at: Annotated[str, Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
-    strict: Annotated[bool, Option("--strict", help="Fail where something would be left out.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Fail where something is wrong or would be left out.")] = False,
     output: Annotated[str, Option("-o", "--output", help="A file; for several, a folder or FILE.jsonl.")] = "-",
     json: Annotated[bool, Option("--json", help="Print a report for each document, a line each.")] = False,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,

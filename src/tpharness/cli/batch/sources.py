@@ -7,12 +7,13 @@ of one conversation. Lines with anything else, such as server events, are one do
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeAlias
 
 import orjson
 
@@ -29,6 +30,7 @@ _NOTHING = object()
 _READABLE = "name files and folders that exist and can be read"
 
 Content = Literal["documents", "messages", "other"]
+_Inode: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +40,13 @@ class BatchSource:
     name: str
     place: str
     data: bytes | None = None
+    wrong: str = ""
+    """Why there is nothing to read, such as a folder that may not be listed."""
 
     def read(self) -> BatchDocument:
         """Read it. InputError says what is wrong with the file."""
+        if self.wrong:
+            raise InputError(self.wrong, hint=_READABLE)
         data = read_bytes(self.name) if self.data is None else self.data
         return BatchDocument(name=self.name, data=data, place=self.place)
 
@@ -80,11 +86,17 @@ class Sources:
             elif Path(name).is_dir():
                 paths = iter(_files_below(name, self._endings))
                 first = next(paths, None)
+                what = f"{name} has no file that ends with {', '.join(self._endings)}"
+                if first is None and len(self._files) > 1:
+                    yield BatchSource(name=name, place=_place(name, root), wrong=what)
+                    continue
                 if first is None:
-                    what = f"{name} has no file that ends with {', '.join(self._endings)}"
                     raise UsageError(what, hint="name the folder that has them")
-                for path in chain([first], paths):
-                    yield from _from_file(path, _place(path, root))
+                for path, wrong in chain([first], paths):
+                    if wrong:
+                        yield BatchSource(name=path, place=_place(path, root), wrong=f"{path}: {wrong}")
+                    else:
+                        yield from _from_file(path, _place(path, root))
             else:
                 yield from _from_file(name, _place(name, root))
 
@@ -103,19 +115,34 @@ def _whole(name: str) -> str:
     return os.path.abspath(name)  # noqa: PTH100  # Path.resolve would follow links, out of the folder that is named
 
 
-def _files_below(folder: str, endings: Sequence[str]) -> Iterator[str]:
-    """Yield the files below a folder in the order of their names; what begins with a dot is left out."""
+def _files_below(folder: str, endings: Sequence[str], above: tuple[_Inode, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the files below a folder in the order of their names, each with what is wrong with it, "" for nothing.
+
+    What begins with a dot is left out. A folder that cannot be listed, or is a link to one above it, is yielded itself.
+    """
     try:
+        of_folder = Path(folder).stat()
         with os.scandir(folder) as entries:
-            listed = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
+            listed = sorted(entry.name for entry in entries if not entry.name.startswith("."))
     except OSError as error:
-        raise InputError(f"{folder}: {error.strerror}", hint=_READABLE) from error
-    for name, is_folder in listed:
+        yield folder, str(error.strerror)
+        return
+    inode = of_folder.st_dev, of_folder.st_ino
+    if inode in above:
+        yield folder, "a link to a folder above it, which is read already"
+        return
+    for name in listed:
         path = str(Path(folder, name))
-        if is_folder:
-            yield from _files_below(path, endings)
+        try:
+            mode = Path(path).stat().st_mode
+        except OSError as error:
+            if name.endswith(tuple(endings)):
+                yield path, str(error.strerror)
+            continue
+        if stat.S_ISDIR(mode):
+            yield from _files_below(path, endings, (*above, inode))
         elif name.endswith(tuple(endings)):
-            yield path
+            yield path, "" if stat.S_ISREG(mode) else "not a file, but a pipe or a device"
 
 
 def _from_file(name: str, place: str) -> Iterator[BatchSource]:
@@ -167,10 +194,14 @@ def _lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def _of_lines(name: str, place: str, lines: Iterable[bytes]) -> Iterator[BatchSource]:
-    folder = str(Path(place, "_"))[:-1]
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield BatchSource(name=f"{name}:{number}", place=f"{folder}{number}.json", data=line.strip())
+    folder, number = str(Path(place, "_"))[:-1], 0
+    try:
+        for number, line in enumerate(lines, start=1):  # the line that cannot be read comes after it
+            if line.strip():
+                yield BatchSource(name=f"{name}:{number}", place=f"{folder}{number}.json", data=line.strip())
+    except (InputError, OSError) as error:
+        wrong = f"{error}; what follows it is not read"
+        yield BatchSource(name=f"{name}:{number + 1}", place=f"{folder}{number + 1}.json", wrong=wrong)
 
 
 def _of_messages(name: str, place: str, lines: Iterable[bytes]) -> BatchSource:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.errors import InputError
-from tpharness.facts import event_timestamp, later_time, normalize_finish_reason, normalize_usage
+from tpharness.facts import are_unparsed, event_timestamp, later_time, normalize_finish_reason, normalize_usage
 from tpharness.histories.exchange.imported import Imported, make_thread, require_messages
 from tpharness.protocol.library_parts import OWN, from_library
 from tpharness.protocol.losses import Loss
@@ -132,7 +132,7 @@ class _Reader:
         counts = normalize_usage({name: (message.get("usage") or {}).get(name) for name in _COUNTED})
         for name, count in counts.items():  # R17: also of a response that is not kept
             run.usage[name] = run.usage.get(name, 0) + count
-        parts = [from_library(part, at=self.now) for part in message["parts"]]
+        parts = [_from_response(part, self.now) for part in message["parts"]]
         finished = message.get("state", "complete") == "complete"
         run.interrupted |= not finished
         facts = {name: message[name] for name in _FACTS if message.get(name) is not None}
@@ -257,6 +257,13 @@ class _Reader:
 
     def _lose(self, pointer: str, what: str, why: str) -> None:
         self.losses.append(Loss(pointer=pointer, what=what, why=why))
+
+
+def _from_response(part: Mapping[str, Any], at: str) -> dict[str, Any]:
+    """Return the part of a thread; arguments that are not JSON stay the text that they are."""
+    made, arguments = from_library(part, at=at), part.get("args")
+    unparsed = isinstance(arguments, str) and are_unparsed(made.get("args"))
+    return {**made, "args": arguments} if unparsed else made
 
 
 def _answered_call(part: Mapping[str, Any]) -> str | None:

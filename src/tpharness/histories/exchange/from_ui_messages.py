@@ -147,13 +147,15 @@ def _call_losses(part: Mapping[str, Any], place: str) -> Iterator[Loss]:
         yield Loss(pointer=place, what=part["type"], why=f"{said}, so it is kept as one that waits for its output{has}")
     elif state == "output-available" and part.get("preliminary"):
         yield Loss(pointer=f"{place}/output", what="a preliminary output", why="the call is kept as one that waits")
+    elif state == "output-available" and "output" not in part:
+        yield Loss(pointer=place, what=part["type"], why="it has no output, so it is kept as a call that waits for it")
     elif _approved(part) is True and state == "approval-responded":
         yield Loss(pointer=f"{place}/approval", what="an approval", why="the call is kept as one that waits")
     elif _approved(part) is False and state == "approval-responded":
         why = "no answer of the server says so yet; the call is kept as one that was denied"
         yield Loss(pointer=f"{place}/state", what="a denial", why=why)
     if isinstance(part.get("input"), str):
-        why = "they are kept as text; a model's API is sent an object in their place"
+        why = "they stay a text; a model's API is sent an object in their place"
         yield Loss(pointer=f"{place}/input", what="arguments as text", why=why)
 
 
@@ -234,7 +236,7 @@ def _call(part: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str,
         return [begun, {"type": "tool-input-error", **named, **failed}], []
     call = [begun, {"type": "tool-input-available", **named, "input": part.get("input")}]
     match state:
-        case "output-available" if not part.get("preliminary"):
+        case "output-available" if not part.get("preliminary") and "output" in part:
             return call, [{"type": "tool-output-available", **base, "output": part.get("output")}]
         case "output-error":
             return call, [{"type": "tool-output-error", **base, "errorText": part.get("errorText")}]
