@@ -283,7 +283,8 @@ def test_the_answer_after_an_interruption_is_shown(
 def test_what_is_told_in_answer_to_a_message_meanwhile_is_not_compared_with_the_screen_afterwards() -> None:
     """The screen has the answer to that message, too, which the model had not given yet."""
     seen = evidence(*HISTORY, ASKS)
-    assert found("seen-and-told", seen) == ["told-less-than-seen"]
+    (told,) = CHECKS["seen-and-told"].find(seen)
+    assert (told.code, told.got, told.expected) == ("told-less-than-seen", "Let me see.", "Let me see. It is done.")
     first, second = seen.turns
     cut = CutSeen(cut=Cut(by=CutBy.SECOND_MESSAGE))
     assert found("seen-and-told", replace(seen, turns=(replace(first, cut=cut), second))) == []
@@ -378,3 +379,40 @@ def test_the_stream_that_a_reloaded_page_takes_up_is_read_like_any_other(
     """One that begins in the middle of a text is refused by the client; an error that it tells is none of the form."""
     resumed = replace(TAKEN_UP, refused=refused, reports_error=reported)
     assert found("stream-valid", evidence(*WHOLE, resumed=resumed)) == codes
+
+
+# ------------------------------------------------------------------------------------------------ advice
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "fits"),
+    [
+        (409, "", True),
+        (423, "", True),
+        (400, '{"error":"a run is active"}', True),
+        (500, '{"error":"a call has no result"}', False),
+        (400, '{"error":"the last message is empty"}', False),
+    ],
+)
+def test_a_chat_that_says_that_a_run_goes_on_is_to_be_unlocked(status: int, body: str, fits: bool) -> None:
+    """Otherwise its history is to be completed. The view need not show a message that was refused so."""
+    first, second = evidence(*WHOLE).turns
+    reply = ReplySeen(status=status, content_type="application/json", body=body, types=())
+    view = Fetched(status=200, text="", value=[USER, ANSWER])
+    refused = replace(second, asked=(), reply=reply, screen=(USER, ANSWER, NEXT), view=view)
+    seen = replace(evidence(*WHOLE), turns=(first, refused))
+    (finding,) = CHECKS["alive"].find(seen)
+    assert ("release the lock" in finding.remedy) is fits
+    assert found("same-view", seen) == ([] if status in (409, 423) else ["view-differs"])
+
+
+def test_answers_with_one_id_are_to_have_ids_of_their_own() -> None:
+    """Of the other differences the ids are not the cause."""
+    seen = evidence(*WHOLE)
+    first, second = seen.turns
+    for ids, fits in ((("one", "one"), True), (("one", "two"), False)):
+        shown = [USER, {**ANSWER, "id": ids[0]}, NEXT, {**LAST, "id": ids[1]}]
+        on_screen = (shown[0], shown[3], shown[2])
+        turns = (first, replace(second, screen=on_screen, view=Fetched(status=200, text="", value=shown)))
+        (finding,) = CHECKS["same-view"].find(replace(seen, turns=turns))
+        assert ("an id of its own" in finding.remedy) is fits

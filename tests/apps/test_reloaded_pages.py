@@ -85,3 +85,53 @@ def test_a_page_that_takes_up_its_answer_shows_all_of_it(leaves_out: tuple[str, 
     config: dict[str, Any] = {"thread": THREAD, "resume": "GET /api/chat/{id}/stream", "on_disconnect": "continue"}
     (result,) = play(app, "reload/in-text", **config)
     assert {finding.code for finding in result.findings if finding.level is not Level.MAY} == codes
+
+
+class Stores(Resumes):
+    """Shows a reloaded page the half answer too, as `stored` and a number; the stream has `streamed` and that."""
+
+    def __init__(self, stored: str, streamed: str) -> None:
+        super().__init__()
+        self.stored, self.streamed, self.answers = stored, streamed, 0
+
+    def writer(self, chat: Stored, body: Json, response: web.StreamResponse) -> Writer:
+        """Give the answer its id in the stream."""
+        self.answers += 1
+        return Named(super().writer(chat, body, response), response, f"{self.streamed}{self.answers}")
+
+    async def view(self, request: web.Request) -> web.Response:
+        """The messages, and the answer that has not ended."""
+        answer = await super().view(request)
+        messages = json.loads(answer.text or "")["messages"]
+        sent = self.sent.get(request.match_info["id"], [])
+        half = "".join(chunk["delta"] for chunk in sent if chunk["type"] == "text-delta")
+        if half and messages[-1]["role"] == "user":
+            part = {"type": "text", "text": half}
+            messages.append({"id": f"{self.stored}{self.answers}", "role": "assistant", "parts": [part]})
+        return web.json_response({"messages": messages})
+
+
+class Named(Writer):
+    """Begins the stream of another writer with the id of the message."""
+
+    def __init__(self, out: Writer, response: web.StreamResponse, name: str) -> None:
+        super().__init__(response)
+        self._out, self._name = out, name
+
+    async def send(self, chunk: Mapping[str, Any], *, done: bool = False) -> None:
+        """Write one chunk."""
+        named = {**chunk, "messageId": self._name} if chunk["type"] == "start" else chunk
+        await self._out.send(named, done=done)
+
+
+@pytest.mark.parametrize(("streamed", "codes"), [("stored", set()), ("other", {"view-differs"})])
+def test_a_page_shows_an_answer_once_whose_stored_half_and_stream_have_one_id(streamed: str, codes: set[str]) -> None:
+    """The client writes the answer behind a half with another id; `test_real_client` holds it to the real `useChat`."""
+    config: dict[str, Any] = {"thread": THREAD, "resume": "GET /api/chat/{id}/stream", "on_disconnect": "continue"}
+    (result,) = play(Stores("stored", streamed), "reload/in-text", **config)
+    found = [finding for finding in result.findings if finding.level is not Level.MAY]
+    assert {finding.code for finding in found} == codes
+    for finding in found:
+        assert str(finding.got).startswith("2 times, in the message stored")
+        assert "as the stream begins it: I will see to" in str(finding.got)
+        assert "messageId" in finding.remedy

@@ -237,6 +237,11 @@ class TurnSeen:
     others: int = 0
     strays: tuple[str, ...] = ()
 
+    @property
+    def is_refused_as_busy(self) -> bool:
+        """Whether the application refused the message with a status that says that it is busy."""
+        return not self.asked and self.reply is not None and self.reply.status in _BUSY
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
@@ -361,7 +366,12 @@ class AppEvidence:
     @property
     def turned_away(self) -> Sequence[TurnSeen]:
         """Those of `meanwhile` whose message the application refused with a status that says that it is busy."""
-        return [one for one in self.meanwhile if not one.asked and one.reply and one.reply.status in _BUSY]
+        return [one for one in self.meanwhile if one.is_refused_as_busy]
+
+    @property
+    def refused_as_busy(self) -> Sequence[TurnSeen]:
+        """The turns that were refused so, also where no run should go on any more: their message is not in the chat."""
+        return [one for one in self.turns if one.is_refused_as_busy]
 
 
 def streams_of(replies: Iterable[Reply]) -> tuple[StreamSeen, ...]:

@@ -5,10 +5,11 @@ A message that is written while a run goes on may be refused with a status that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tpharness.apps.checks.contract import AppCheck, at
-from tpharness.apps.evidence import AppEvidence, ReplySeen
+from tpharness.apps.evidence import AppEvidence, ReplySeen, TurnSeen
 from tpharness.findings import Finding, Kind, shorten
 from tpharness.printable import counted
 
@@ -16,6 +17,16 @@ __all__ = ["CHECK", "describe"]
 
 BRICKED = Kind("chat-bricked")
 TURN_FAILED = Kind("next-turn-failed")
+_ERROR, _LOCKED = 400, (409, 423)  # conflict, locked
+_RUN_IS_ACTIVE = re.compile(
+    r"\b(run|stream|generation|request|response|chat|thread|conversation)\b.{0,40}"
+    r"\b(active|in progress|running|busy|locked|ongoing)\b",
+    re.IGNORECASE,
+)
+_UNLOCK = (
+    "release the lock of the run when its client leaves, when it is stopped and when it fails, as in `finally` around "
+    "the run; or stop the old run when the next message comes"
+)
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
@@ -23,7 +34,16 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     lost = [turn for turn in evidence.later_turns if not turn.asked and turn not in evidence.turned_away]
     if lost:
         kind = BRICKED if not evidence.turns[-1].asked else TURN_FAILED
-        yield kind.at(at(lost[0]), got=describe(lost[0].reply), expected="a request to the model")
+        advice = _UNLOCK if _says_run_is_active(lost[0]) else ""
+        yield kind.at(at(lost[0]), got=describe(lost[0].reply), expected="a request to the model", advice=advice)
+
+
+def _says_run_is_active(turn: TurnSeen) -> bool:
+    """Whether a message was refused since a run is said to go on, by the status or in words."""
+    reply = turn.reply
+    if reply is None or reply.is_stream:
+        return False
+    return reply.status in _LOCKED or (reply.status >= _ERROR and _RUN_IS_ACTIVE.search(reply.body) is not None)
 
 
 def describe(reply: ReplySeen | None) -> str:

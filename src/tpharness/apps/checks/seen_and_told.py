@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.effects import counted_calls
 from tpharness.apps.checks.outcomes import UNPROVEN, unproven_outcomes
 from tpharness.apps.checks.trimmed import left_out
-from tpharness.apps.checks.truth import same_result, unsaid
-from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_outputs, shown_text
+from tpharness.apps.checks.truth import normal, same_result, unsaid
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_outputs
 from tpharness.facts import join_surrogates
 from tpharness.findings import Finding, Kind
 from tpharness.printable import counted
@@ -42,13 +42,15 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     if following in evidence.meanwhile:
         return  # the screen is known when both answers had ended, and has more than the user had seen at the request
     earlier = evidence.turns[: following.number - 1]
-    screen = _letters(shown_text(earlier[-1].screen) if earlier else "")
-    told = _letters("".join(t.text for t in asked.history if t.role == "assistant"))
+    answers = [one for one in earlier[-1].screen if one.get("role") == "assistant"] if earlier else []
+    seen = [str(part.get("text", "")) for one in answers for part in one.get("parts", ()) if part.get("type") == "text"]
+    texts = [message.text for message in asked.history if message.role == "assistant"]
+    screen, told = _letters("".join(seen)), _letters("".join(texts))
     place = at(following, request=asked.number)
     if len(told) > len(screen) and unsaid(told, [screen]):
-        yield TOLD_MORE.at(place, got=told, expected=screen)
+        yield TOLD_MORE.at(place, got=_words(texts), expected=_words(seen))
     elif len(screen) > len(told) and unsaid(screen, [told]):
-        yield TOLD_LESS.at(place, got=told, expected=screen)
+        yield TOLD_LESS.at(place, got=_words(texts), expected=_words(seen))
 
 
 def _trimmed(evidence: AppEvidence) -> Iterator[Finding]:
@@ -68,6 +70,11 @@ def _told_otherwise(turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
             place = at(turn, request=asked.number)
             yield TOLD_OTHERWISE.at(place, got=told.content, expected=shown[told.call_id])
             return
+
+
+def _words(texts: Sequence[str]) -> str:
+    """Return texts to be read, a space between two."""
+    return normal(" ".join(texts))
 
 
 def _letters(text: str) -> str:

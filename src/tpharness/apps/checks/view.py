@@ -7,8 +7,8 @@ not a view: it leaves out what was unfinished, and is judged by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from tpharness.apps.checks.contract import AppCheck, at
@@ -24,14 +24,19 @@ __all__ = ["CHECK", "messages_in", "unreadable_view"]
 Message = Mapping[str, Any]
 
 GONE = Kind("view-differs")
+_ONE_ID = (
+    "give an answer one id, and use it everywhere: in the stored message, in `messageId` of `start`, and in the stream "
+    "that a reloaded page takes up; useChat writes a message in place of the one with its id, else behind the others"
+)
+_OWN_IDS = "give every message an id of its own; useChat writes a message in place of the one with its id"
 UNREADABLE = Kind("view-unreadable")
 _ASKS = "approval-requested"
 _PLACE = Place(side="the view after a reload")
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield what is missing: on a reloaded page that has taken up its answer, and in the view when the case is over."""
-    yield from islice(_lost_at_reload(evidence), 1)
+    """Yield what is wrong: on a reloaded page that has taken up its answer, and in the view when the case is over."""
+    yield from islice(chain(_lost_at_reload(evidence), _twice_after_reload(evidence)), 1)
     if evidence.view is None or not _is_view(evidence):
         return
     messages = messages_in(evidence.view.value)
@@ -41,7 +46,16 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     pages = [(turn.left, turn.page) for turn in _reloaded(evidence) if turn.page is not None]
     views = [*pages, (evidence.turns[-1].screen, messages)]
     gone = chain.from_iterable(_differences(evidence, screen, view) for screen, view in views)
-    yield from (GONE.at(_PLACE, got=got, expected=expected) for got, expected in islice(gone, 1))
+    advice = _OWN_IDS if any(map(_shared_ids, (evidence.turns[-1].screen, messages))) else ""
+    yield from (GONE.at(_PLACE, got=got, expected=expected, advice=advice) for got, expected in islice(gone, 1))
+
+
+def _shared_ids(messages: Sequence[Message]) -> bool:
+    """Whether two different answers have one id: a page shows the later one in place of the other."""
+    answers = {
+        (one["id"], normal(text_of(one))) for one in messages if one.get("role") == "assistant" and one.get("id")
+    }
+    return len({message_id for message_id, _ in answers}) < len(answers)
 
 
 def _reloaded(evidence: AppEvidence) -> list[TurnSeen]:
@@ -53,7 +67,7 @@ def _differences(
     evidence: AppEvidence, screen: Sequence[Message], messages: Sequence[Message]
 ) -> Iterator[tuple[str, str]]:
     """Yield how messages after a reload differ from a screen: got and expected."""
-    refused = [normal(turn.says) for turn in evidence.turned_away]
+    refused = [normal(turn.says) for turn in evidence.refused_as_busy]
     screen = [m for m in screen if not any(says in normal(text_of(m)) for says in refused)]
     if evidence.case.long:
         screen = _from_the_first(messages, screen)
@@ -86,6 +100,33 @@ def _lost_at_reload(evidence: AppEvidence) -> Iterator[Finding]:
         if taken_up.is_stream and "text-delta" in taken_up.types:  # else there was nothing to take up
             for got, expected in _gone(turn.left, turn.screen):
                 yield GONE.at(at(turn, what="the page after a reload"), got=got, expected=expected)
+
+
+def _twice_after_reload(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield an answer that stands twice on a page that has taken it up: as it was stored, and as the stream begins it.
+
+    useChat puts the answer of a stream behind the stored one where their ids differ.
+    """
+    given = _letters(asked.said for turn in evidence.turns for asked in turn.asked)
+    for turn in evidence.turns:
+        if turn.resumed is None or not turn.resumed.is_stream or turn.resumed.refused:
+            continue
+        screen = _letters([shown_text(turn.screen)])
+        for stored, streamed in pairwise(turn.screen):
+            if stored.get("role") != "assistant" or streamed.get("role") != "assistant":
+                continue
+            words = _letters([text_of(stored)])
+            begins_so = words and _letters([text_of(streamed)]).startswith(words)
+            if begins_so and screen.count(words) > given.count(words):
+                ids = f"{stored.get('id')} as it was stored, and in {streamed.get('id')} as the stream begins it"
+                got = f"{screen.count(words)} times, in the message {ids}: {normal(text_of(stored))}"
+                expected = counted(given.count(words), "time")
+                yield GONE.at(at(turn, what="the page after a reload"), got=got, expected=expected, advice=_ONE_ID)
+
+
+def _letters(texts: Iterable[str]) -> str:
+    """Return texts without any space: parts are joined with and without."""
+    return "".join("".join(texts).split())
 
 
 def _gone(screen: Sequence[Message], messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
