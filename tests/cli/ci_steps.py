@@ -41,7 +41,15 @@ exec "$TP_TEST_PYTHON" "$@"
 case "$1 $2" in
   "run list") [ ! -d "$TP_TEST_STORE/artifacts/main" ] || echo 17 ;;
   "run download") [ "$3" = 17 ] && cp -r "$TP_TEST_STORE/artifacts/main/$5" "$7" ;;
-  "pr comment") for file; do :; done; [ "$3" = 5 ] && cp "$file" "$TP_TEST_STORE/comment.md" ;;
+  "api --paginate")
+    mark=$(tail -n 1 "$TP_TEST_STORE/comment.md" 2> /dev/null || echo none)
+    if [[ "$5" = *"$mark"* ]]; then echo 33; fi ;;
+  "api --silent")
+    echo edited >> "$TP_TEST_STORE/comments"
+    [ "$5" = repos/owner/chat/issues/comments/33 ] && cp "${7#body=@}" "$TP_TEST_STORE/comment.md" ;;
+  "pr comment")
+    echo made >> "$TP_TEST_STORE/comments"
+    for file; do :; done; [ "$3" = 5 ] && cp "$file" "$TP_TEST_STORE/comment.md" ;;
   *) echo "gh $*: unknown" >&2; exit 1 ;;
 esac
 """,
@@ -113,6 +121,7 @@ def _play_steps(
     summary = store / "summary.md"
     summary.write_text("", "utf-8")
     runner = {"GITHUB_STEP_SUMMARY": summary, "RUNNER_TEMP": temp, "GITHUB_BASE_REF": "main", "GITHUB_WORKFLOW": "w"}
+    runner["GITHUB_REPOSITORY"] = "owner/chat"
     known = _KNOWN | {"runner.temp": str(temp)} | {f"inputs.{name}": value for name, value in inputs.items()}
     for number, step in enumerate(steps):
         if not _applies(step.get("if", ""), event, inputs, passed=played.passed):

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ CASES = "user-leaves/in-text user-leaves/in-arguments model-drops/in-text"
 START = f"""#!/bin/sh
 exec {sys.executable} -m tests.apps.chat_app "$PORT" $(cat defects)
 """
+MARK = "\n<!-- tpharness-app -->\n"
 FILES = {"github": ".github/workflows/tpharness-app.yml", "gitlab": ".gitlab/tpharness-app.yml"}
 PLAY: dict[str, Callable[[Path, Path, Path, Event], Played]] = {"github": play_github, "gitlab": play_gitlab}
 
@@ -109,8 +111,8 @@ def test_two_days(call: Call, folder: Path, tmp_path: Path, ci: str) -> None:
         assert "title=NEW failed user-leaves/in-arguments" in first_line
         assert "arguments-invented" in first_line
         assert "title=stale " in last_line
-        assert second.summary == second.comment
-    lines = second.comment.splitlines()
+        assert second.comment == f"{second.summary}{MARK}"
+    lines = second.comment.removesuffix(MARK).splitlines()
     assert len(lines) <= 60
     assert lines[2] == "**Not interruption-safe**: 1 of 3 cases failed."
     assert "| **new** | arguments-invented | user-leaves/in-arguments |" in lines
@@ -137,7 +139,7 @@ def test_the_action_does_it_with_inputs(call: Call, folder: Path, tmp_path: Path
     assert (first.passed, first.comment, second.passed) == (True, "", False), first.steps
     assert "::error title=NEW failed user-leaves/in-arguments" in second.steps["Play"]
     assert "| **new** | arguments-invented | user-leaves/in-arguments |" in second.comment.splitlines()
-    assert second.comment == second.summary
+    assert second.comment == f"{second.summary}\n<!-- tpharness judged chat -->\n"
     assert second.artifacts is not None
     assert {"report.md", "report.json", "report.html", "trace.zip"} == {
         path.name for path in second.artifacts.iterdir()
@@ -160,6 +162,63 @@ def test_what_is_there_is_not_replaced_and_what_is_missing_is_said(call: Call, f
     assert (other.code, "--ci goes with init" in other.err) == (2, True)
     unknown = call("app", "init", url, "--command", "./start {port}", "--allow-tool", "x")
     assert (unknown.code, "has a table [apps.chat] already" in unknown.err) == (2, True)
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git in a folder."""
+    command = ["git", "-C", str(folder), *words]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("ci", FILES)
+def test_the_files_are_those_of_the_repository(
+    call: Call, folder: Path, ci: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its top, for its branch; the steps run in the folder of the application, and a second one has its own file."""
+    git(folder, "init", "-q", "-b", "master")
+    (below := folder / "apps" / "my chat").mkdir(parents=True)
+    rows = "".join(
+        f'[apps.{name}]\ncommand = "npm start"\nurl = "http://127.0.0.1:3000/{name}"\n' for name in ("chat", "support")
+    )
+    (below / "tpharness.toml").write_text(rows, "utf-8")
+    (folder / "pnpm-lock.yaml").write_text("", "utf-8")
+    monkeypatch.chdir(below)
+    first = call("app", "init", "chat", "--ci", ci)
+    assert first.code == 0, first.err
+    assert list(below.glob(".git*")) == []
+    assert (call("app", "init", "chat", "--ci", ci).code, call("app", "init", "support", "--ci", ci).code) == (2, 0)
+    second = (folder / FILES[ci]).with_name("tpharness-app-support.yml")
+    texts = [(folder / FILES[ci]).read_text("utf-8"), second.read_text("utf-8")]
+    for name, text in zip(("tpharness-app", "tpharness-app-support"), texts, strict=True):
+        document = yaml.safe_load(text)
+        if ci == "gitlab":
+            assert list(document) == [name]
+            job = document[name]
+            assert job["before_script"][0] == job["after_script"][0] == "cd 'apps/my chat'"
+            assert job["artifacts"]["paths"] == ["apps/my chat/app-report"]
+            assert f"raw/apps/my%20chat/app-report/app.json?job={name}" in text
+            continue
+        assert document[True]["push"]["branches"] == ["master"]
+        job = document["jobs"][name]
+        assert job["defaults"] == {"run": {"working-directory": "apps/my chat"}}
+        kept = job["steps"][-1]["with"]
+        assert (kept["name"], kept["path"]) == (name, "apps/my chat/app-report")
+        assert f"--workflow {name}.yml" in text
+        assert f"<!-- {name} -->" in text
+        assert "pnpm install --frozen-lockfile" in text
+
+
+def test_a_comment_is_edited_if_it_is_its_own(call: Call, folder: Path, tmp_path: Path) -> None:
+    """Known by its last line; that of another workflow stays as it is."""
+    init(call, "github")
+    store, file = tmp_path / "store", folder / FILES["github"]
+    file.write_text(file.read_text("utf-8").replace("app chat ", "app chat model-drops/in-text "), "utf-8")
+    store.mkdir()
+    (store / "comment.md").write_text("of another workflow\n", "utf-8")
+    for _ in range(2):
+        shutil.rmtree(folder / "app-report", ignore_errors=True)
+        assert play_github(file, folder, store, Event(pull=True)).comment.endswith(MARK)
+    assert (store / "comments").read_text("utf-8").split() == ["made", "edited"]
 
 
 @pytest.mark.parametrize(("exits", "said"), [("", "has no tool"), ("exit", "no database")])
