@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tpharness.assertions import assert_same_thread, assert_valid
-    from tpharness.checking import check
+    from tpharness.checking import RepairFormat, check
     from tpharness.errors import InputError, ScenarioError, TargetError, ThreadError, TpharnessError, UsageError
     from tpharness.findings import Finding, Level, Place
     from tpharness.folding import Folded, Piece, fold
     from tpharness.histories.conversations import (
         ExportFormat,
         ImportFormat,
-        RepairFormat,
         export,
         import_messages,
         repair,
@@ -115,11 +114,11 @@ __all__ = [
 _OF_MESSAGES = "tpharness.histories.conversations"
 _HOMES = {
     "tpharness.assertions": ("assert_same_thread", "assert_valid"),
-    "tpharness.checking": ("check",),
+    "tpharness.checking": ("RepairFormat", "check"),
     "tpharness.errors": ("InputError", "ScenarioError", "TargetError", "ThreadError", "TpharnessError", "UsageError"),
     "tpharness.findings": ("Finding", "Level", "Place"),
     "tpharness.folding": ("Folded", "Piece", "fold"),
-    _OF_MESSAGES: ("ExportFormat", "ImportFormat", "RepairFormat", "export", "import_messages", "repair"),
+    _OF_MESSAGES: ("ExportFormat", "ImportFormat", "export", "import_messages", "repair"),
     "tpharness.histories.exchange.imported": ("Imported",),
     "tpharness.histories.exchange.model_calls": ("ModelCall",),
     "tpharness.histories.stored.formats": ("Repaired",),

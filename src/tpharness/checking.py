@@ -6,8 +6,10 @@ In: a document as a file or as a value. Out: findings, in order of their place. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from tpharness import scenario, server_events
 from tpharness.document_files import NO_TIME, event_lines, is_of_server, read_file, sort_of
@@ -19,11 +21,21 @@ from tpharness.wires import checked
 from tpharness.wires.contract import NO_EVENTS, UNFINISHED
 from tpharness.wires.registry import default_wire
 
-__all__ = ["check", "check_data", "check_scenario", "input_beside", "is_input"]
+__all__ = ["RepairFormat", "check", "check_data", "check_scenario", "input_beside", "is_input"]
+
+RepairFormat: TypeAlias = Literal[
+    "thread", "ai-sdk", "pydantic-ai", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
+]
+"""The formats of stored conversations. A type checker needs the names; a test holds them to those of the registry."""
+
+_STORED = "tpharness.histories.stored.formats"
 
 
 def check(
-    document: Mapping[str, Any] | bytes | Path | Sequence[Mapping[str, Any]], *, major: int | None = None
+    document: Mapping[str, Any] | bytes | Path | Sequence[Mapping[str, Any]],
+    *,
+    major: int | None = None,
+    format: RepairFormat | None = None,  # noqa: A002  # as everybody calls it
 ) -> list[Finding]:
     """Return what is wrong with a document, nothing if it is right; a finding of the level `must` breaks a rule.
 
@@ -32,13 +44,21 @@ def check(
     held to the order of chunks, and with `major`, 5 to 7, to what that major of the AI SDK takes. A stream of AG-UI is
     known by its content and held to the rules of AG-UI; `NAME.input.json` beside a `Path` is the input that it answers.
 
-    InputError for a file that cannot be read, UsageError for a value of another type or an unknown major.
+    `format` names that of a stored conversation, as a `Path`, a list of messages or an object that has them; messages
+    of the AI SDK and of Pydantic AI are recognised without it.
+
+    InputError for a file that cannot be read, UsageError for a value of another type, an unknown major or format.
     """
     known = default_wire().majors
     if major is not None and major not in known:
         hint = f"give {', '.join(map(str, known[:-1]))} or {known[-1]}"
         raise UsageError(f"there are no rules for major {major!r} of the AI SDK", hint=hint)
+    if format is not None:
+        return _check_in_format(document, format)
     if isinstance(document, Mapping):
+        recognised = None if "turns" in document else _stored_format(document)
+        if recognised is not None:
+            return _check_in_format(document, recognised)
         return check_as_read(dict(document), observations=True)
     if isinstance(document, Path):
         if document.suffix in (".yaml", ".yml"):
@@ -48,6 +68,9 @@ def check(
     if isinstance(document, bytes | bytearray | memoryview):
         return check_stream(bytes(document), major=major)
     _require_list(document)
+    recognised = _stored_format(document)
+    if recognised is not None:
+        return _check_in_format(document, recognised)
     if is_of_server(document, list(document)):
         return _check_events(document)
     wire = default_wire()
@@ -93,8 +116,39 @@ def check_data(data: bytes, file: str, *, major: int | None = None, posted: byte
     parsed = parse_json(data, file=file)
     found = list(parsed.findings)
     if parsed.ok:
-        found += [finding.with_place(file=file) for finding in check_as_read(parsed.value, observations=True)]
+        recognised = _stored_format(parsed.value)
+        of_value = (
+            check_as_read(parsed.value, observations=True)
+            if recognised is None
+            else _check_in_format(parsed.value, recognised)
+        )
+        found += [finding.with_place(file=file) for finding in of_value]
     return found
+
+
+def _stored_format(value: Any) -> str | None:
+    """Return the format of the messages of another program where it is plain, None elsewhere."""
+    messages = value.get("messages") if isinstance(value, Mapping) else value
+    first = messages[0] if isinstance(messages, Sequence) and messages else None
+    if not (isinstance(first, Mapping) and "parts" in first) or find_spec("tpharness.histories") is None:
+        return None
+    found: str | None = import_module(_STORED).format_of(value)
+    return found if found in ("ai-sdk", "pydantic-ai") else None
+
+
+def _check_in_format(document: Any, name: str) -> list[Finding]:
+    """Return what is wrong with a stored conversation in a format, as `tpharness check --from` finds it."""
+    if find_spec("tpharness.histories") is None:
+        raise UsageError("format= needs the package tpharness.histories", hint="install tpharness whole")
+    room: Any = import_module(_STORED)
+    known = room.require_format(name)
+    if not isinstance(document, Path | bytes | bytearray | memoryview):
+        found: list[Finding] = room.check_stored(document, known)
+        return found
+    file = str(document) if isinstance(document, Path) else None
+    parsed = parse_json(read_file(document) if isinstance(document, Path) else bytes(document), file=file)
+    of_value = room.check_stored(parsed.value, known) if parsed.ok else []
+    return [*parsed.findings, *(finding.with_place(file=file) if file else finding for finding in of_value)]
 
 
 def _check_event_lines(data: bytes, file: str) -> list[Finding]:

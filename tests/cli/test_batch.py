@@ -441,3 +441,15 @@ def test_a_thread_has_the_id_of_its_row(tmp_path: Path, call: Any) -> None:
     assert [one["thread_id"] for one in lines(called.out)] == ["chat-7", "import:rows/2"]
     called = call("import", str(rows), "--from", "ai-sdk", "--thread-id", "shop/{name}")
     assert [one["thread_id"] for one in lines(called.out)] == ["shop/rows/1", "shop/rows/2"]
+
+
+def test_an_output_is_instead_of_printing(store: Path, tmp_path: Path, call: Any) -> None:
+    """The lines are in the file; the total is printed."""
+    (store / "0" / "00.json").write_text(json.dumps({**thread(0), "version": "0.9"}), "utf-8")
+    called = call("check", str(store), "-o", str(tmp_path / "found.jsonl"))
+    assert called.code == 1
+    assert called.out.startswith("70 documents: 69 valid, 1 wrong; ")
+    written = lines((tmp_path / "found.jsonl").read_text("utf-8"))
+    assert [line["outcome"] for line in written] == ["wrong"] + ["valid"] * 69
+    called = call("hash", str(store / "1"), "-o", str(tmp_path / "hashes.jsonl"))
+    assert (called.code, called.out) == (0, "")

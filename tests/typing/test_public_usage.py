@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 import tpharness
+from tpharness.checking import RepairFormat
 from tpharness.histories.conversations import READERS, ExportFormat, ImportFormat
 from tpharness.histories.exchange.model_calls import FORMS
 from tpharness.histories.stored.formats import STORED_FORMATS
@@ -69,6 +70,7 @@ def test_every_public_name_that_the_usage_needs_is_there() -> None:
     """And the names of the versions and of the formats are all of them."""
     assert set(get_args(ExportFormat)) == set(FORMS)
     assert {"thread", *get_args(ExportFormat)} == set(STORED_FORMATS)
+    assert get_args(RepairFormat) == STORED_FORMATS
     assert set(get_args(ImportFormat)) == set(READERS)
     assert set(get_args(VersionName)) == {version.value for version in Version}
     namespace: dict[str, object] = {}

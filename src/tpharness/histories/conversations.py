@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
+from tpharness.checking import RepairFormat
 from tpharness.document_files import NO_TIME
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.histories.exchange.from_messages import thread_of_messages
@@ -29,7 +30,6 @@ ImportFormat: TypeAlias = Literal["ai-sdk", "pydantic-ai"]
 ExportFormat: TypeAlias = Literal[
     "ai-sdk", "pydantic-ai", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
 ]
-RepairFormat: TypeAlias = Literal["thread"] | ExportFormat
 """A type checker needs the names themselves; a test holds them to those of the registry."""
 
 READERS: Mapping[str, Callable[..., Imported]] = {

@@ -200,7 +200,7 @@ class _Total:
                 report["written"] = one.written
             if self.options.output != "-" or one.result is None:
                 write_bytes("-", json_bytes(report) + b"\n")
-        else:
+        elif self.options.makes or self.options.output == "-":  # else they are in the output
             say(*done.lines)
 
     def _progress(self) -> None:
