@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.in_process import quick_with
+
+from tpharness.errors import UsageError
+from tpharness.snapshots import MASKED, mask
 
 OPTIONS = quick_with("syrupy")
 
 TEST = """
 import pytest
 from tpharness import fold
-from tpharness.snapshots import {extension}
+from tpharness.snapshots import {extension}, mask
 
 CHUNKS = [
     {{"type": "start"}}, {{"type": "start-step"}},
@@ -23,13 +27,17 @@ CHUNKS = [
 ]
 
 def test_the_thread(snapshot):
-    assert fold("How warm is it?", CHUNKS) == snapshot(extension_class={extension})
+    assert mask(fold("How warm is it?", CHUNKS), *{pointers}) == snapshot(extension_class={extension})
 """
+POINTER = "/turns/*/messages/*/parts/*/content/temp"
 
 
-def run(pytester: pytest.Pytester, *options: str, extension: str, call: str = "c1", temp: int = 18) -> pytest.RunResult:
-    """Run the test of somebody."""
-    pytester.makepyfile(test_mine=TEST.format(extension=extension, call=call, temp=temp))
+def run(
+    pytester: pytest.Pytester, *options: str, extension: str, call: str = "c1", temp: int = 18, pointer: str = ""
+) -> pytest.RunResult:
+    """Run the test of somebody, who masks what `pointer` names."""
+    pointers = [pointer] if pointer else []
+    pytester.makepyfile(test_mine=TEST.format(extension=extension, call=call, temp=temp, pointers=pointers))
     return pytester.runpytest_inprocess(*OPTIONS, *options)
 
 
@@ -66,7 +74,10 @@ def test_a_snapshot_is_one_file_that_the_thread_has_to_equal(
     [
         ('assert {"turns": []} == snapshot(extension_class={0})', "*what is not a thread*"),
         ("assert [] == snapshot(extension_class={0})", "*what is not a thread*it is not an object*"),
-        ('assert fold("Hi") == snapshot(extension_class={0}, exclude=lambda **_: False)', "*does not take exclude*"),
+        (
+            'assert fold("Hi") == snapshot(extension_class={0}, exclude=lambda **_: False)',
+            "*does not take exclude*mask(thread,*",
+        ),
     ],
 )
 def test_what_is_not_a_thread_is_refused(pytester: pytest.Pytester, line: str, words: str) -> None:
@@ -140,3 +151,44 @@ def test_a_snapshot_of_something_else_is_left_to_syrupy(pytester: pytest.Pyteste
     result = pytester.runpytest_inprocess(*OPTIONS)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*num_executions=1*", "*'a': 1,*"])
+
+
+THREAD: dict[str, Any] = {
+    "version": "0.0.4",
+    "turns": [
+        {"turn_type": "user", "parts": [{"content": "Hi"}]},
+        {"turn_type": "agent", "messages": [{"parts": [{"content": {"reference": "a1", "a/b": 1}}, {"content": "x"}]}]},
+    ],
+}
+
+
+def test_what_differs_at_every_run_is_masked() -> None:
+    """Every place that the pointer names, in a copy; nothing else."""
+    masked = mask(THREAD, "/turns/*/messages/*/parts/*/content/reference", "/turns/1/messages/0/parts/0/content/a~1b")
+    (user, agent) = masked["turns"]
+    assert user == THREAD["turns"][0]
+    assert agent["messages"][0]["parts"] == [{"content": {"reference": MASKED, "a/b": MASKED}}, {"content": "x"}]
+    assert "a1" in str(THREAD)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "words"),
+    [
+        ("/turns/*/messages/*/parts/*/content/referenze", "nothing at"),
+        ("/turns/7/parts", "nothing at"),
+        ("turns", "not a JSON pointer"),
+        ("", "not a JSON pointer"),
+    ],
+)
+def test_a_pointer_that_masks_nothing_is_an_error(pointer: str, words: str) -> None:
+    """It says so at once, and not when the value differs."""
+    with pytest.raises(UsageError, match=words):
+        mask(THREAD, pointer)
+
+
+def test_a_masked_thread_equals_its_snapshot_whatever_the_value_was(pytester: pytest.Pytester) -> None:
+    """Without it the snapshot differs."""
+    result = run(pytester, "--snapshot-update", extension="ContentSnapshotExtension", pointer=POINTER)
+    result.assert_outcomes(passed=1)
+    run(pytester, extension="ContentSnapshotExtension", temp=19, pointer=POINTER).assert_outcomes(passed=1)
+    run(pytester, extension="ContentSnapshotExtension", temp=19).assert_outcomes(failed=1)

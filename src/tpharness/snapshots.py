@@ -4,13 +4,14 @@
         thread = fold("Hi", stream, interrupted="user_cancelled")
         assert thread == snapshot(extension_class=ThreadSnapshotExtension)
 
-`pytest --snapshot-update` writes the file. Needs the extra `snapshots`.
+`pytest --snapshot-update` writes the file. `mask` takes out what differs at every run. Needs the extra `snapshots`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, ClassVar, Literal
 
 from tpharness.assertions import difference_lines
@@ -34,10 +35,48 @@ except ModuleNotFoundError as error:
         f"{error.name} is not installed: snapshots need it; type {install_command('snapshots')}", name=error.name
     ) from error
 
-__all__ = ["ContentSnapshotExtension", "ThreadSnapshotExtension", "compare", "explain"]
+__all__ = ["MASKED", "ContentSnapshotExtension", "ThreadSnapshotExtension", "compare", "explain", "mask"]
 
+MASKED = "(masked)"
+"""What stands in a thread in place of a value that was masked."""
 _SHOWN = 200
 _FORMS = {"exact": canonical_thread, "content": content_thread}
+
+
+def mask(thread: Any, *pointers: str) -> dict[str, Any]:
+    """Return a copy of a thread, or of what `fold` returns, with `MASKED` in place of the values at JSON pointers.
+
+    A `*` in a pointer stands for every item of a list and every field of an object. UsageError for one that finds
+    nothing: a misspelt one would mask nothing, and the snapshot would differ at the next run.
+    """
+    copy: dict[str, Any] = deepcopy(dict(thread.thread if isinstance(thread, Folded) else thread))
+    for pointer in pointers:
+        start, *steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/"))
+        if start or not steps:
+            raise UsageError(f"{pointer!r} is not a JSON pointer", hint="it begins with /, such as /turns/*/parts")
+        *above, last = steps
+        holders: list[Any] = [copy]
+        for step in above:
+            holders = [holder[key] for holder in holders for key in _keys(holder, step)]
+        places = [(holder, key) for holder in holders for key in _keys(holder, last)]
+        if not places:
+            raise UsageError(
+                f"there is nothing at {pointer} to mask",
+                hint="a tool's result that is text has no fields: mask its content; `outline` shows the thread",
+            )
+        for holder, key in places:
+            holder[key] = MASKED
+    return copy
+
+
+def _keys(holder: Any, step: str) -> list[Any]:
+    """Return the keys of an object, or the places in a list, that a step of a pointer names."""
+    if isinstance(holder, dict):
+        return list(holder) if step == "*" else [step] if step in holder else []
+    if isinstance(holder, list):
+        places = range(len(holder))
+        return list(places) if step == "*" else [place for place in places if str(place) == step]
+    return []
 
 
 class ThreadSnapshotExtension(SingleFileSnapshotExtension):
@@ -59,7 +98,8 @@ class ThreadSnapshotExtension(SingleFileSnapshotExtension):
             if given is not None:
                 raise UsageError(
                     f"{type(self).__name__} does not take {name}: the canonical form says what belongs to a thread;"
-                    " ContentSnapshotExtension leaves out ids, times and usage (R39)"
+                    " ContentSnapshotExtension leaves out ids, times and usage (R39); of other values mask what differs"
+                    ' at every run: mask(thread, "/turns/*/messages/*/parts/*/content/reference") == snapshot(…)'
                 )
         thread = data.thread if isinstance(data, Folded) else data
         problem = "it is not an object" if not isinstance(thread, Mapping) else find_shape_problem(thread)
