@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import orjson
-
 from tpharness.facts import event_timestamp
 from tpharness.findings import Finding, Place, json_type
 from tpharness.histories.stored import problems as p
@@ -95,7 +93,7 @@ def _read(message: Mapping[str, Any], pointer: str) -> StoredMessage:
         raw=message,
         parts=parts,
         time=message["timestamp"] if isinstance(message.get("timestamp"), str) else "",
-        identity=orjson.dumps(message) if timed else None,
+        identity=message if timed else None,
         excused=message.get("state", "complete") != "complete",
     )
 
