@@ -33,7 +33,7 @@ from tpharness.apps.client import End, Fetched
 from tpharness.apps.effects import LedgerRunState, ToolRunSeen, reference_of
 from tpharness.apps.evidence import AppEvidence, CutSeen, ReplySeen
 from tpharness.apps.provider.exchange import ExchangeOutcome
-from tpharness.findings import Level
+from tpharness.findings import Kind, Level, Place
 from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
 from tpharness.model_apis.plan import Call, Plan, Text
 
@@ -69,6 +69,22 @@ def two_calls(*results: HistoryResult, calls: tuple[HistoryCall, ...] = (TOLD_CA
 def test_a_call_is_told_as_often_as_it_was_made(calls: tuple[HistoryCall, ...], codes: list[str]) -> None:
     """Under the id that the model gave it or another one; each call of the model stands for one."""
     assert found("prefix", two_calls(calls=calls)) == codes
+
+
+# ------------------------------------------------------------------------------------------------ accepted
+
+
+@pytest.mark.parametrize(("pieces", "said"), [(1, "leave the call out"), (BOTH.piece_count, "send {} or")])
+def test_the_advice_for_half_arguments_is_not_what_another_check_forbids(pieces: int, said: str) -> None:
+    """`{}` in place of arguments that were cut would be `arguments-invented`."""
+    seen = two_calls()
+    first, second = seen.turns
+    finding = Kind("chat-arguments-not-object").at(Place())
+    requests = (replace(first.asked[0], pieces=pieces), replace(first.asked[1], refusals=(finding,)))
+    seen = replace(seen, turns=(replace(first, asked=requests), second))
+    (check,) = [check for check in CHECKS.values() if check.name == "accepted"]
+    (judged,) = check.find(seen)
+    assert judged.remedy.startswith(said)
 
 
 # ------------------------------------------------------------------------------------------------ cycles-kept

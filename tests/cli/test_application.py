@@ -95,6 +95,11 @@ def test_a_safe_application_passes_the_basic_cases(call: Call) -> None:
     assert "PASSED 9 scenarios, 9 cases (9 passed)" in done.out
     # Nobody counts its effects, so that what it says in place of the result cannot be judged, and is shown.
     assert "user-leaves/while-tool-runs  policy         result-without-its-run" in done.out
+    _, _, policy = done.out.partition("policy in user-leaves/while-tool-runs\n")
+    assert policy.startswith(
+        "  result-without-its-run: a tool ran, and what the model is told as its result was not seen"
+    )
+    assert "\n    got       " in policy.partition("PASSED")[0]
     assert "interruption-safe in all 9 cases that apply. This is not a statement about ThreadProtocol." in done.out
 
 

@@ -57,10 +57,12 @@ def _print_comparison(out: Console, found: Comparison, with_what: str) -> None:
 
 
 def _print_advice(out: Console, cases: list[Result]) -> None:
-    """Print each kind of finding at SHOULD once: a case that passes with one has no block of its own."""
-    for advice in group_advice(cases):
+    """Print each kind of finding below MUST once: a case that passes with one has no block of its own."""
+    found = [("[bold yellow]SHOULD[/]", one) for one in group_advice(cases)]
+    found += [("[bold cyan]policy[/]", one) for one in group_advice(cases, Level.MAY)]
+    for word, advice in found:
         more = f" and {len(advice.results) - 1} more" if len(advice.results) > 1 else ""
-        out.print(f"\n[bold yellow]SHOULD[/] in [bold]{escape(make_printable(advice.results[0].id))}[/]{more}")
+        out.print(f"\n{word} in [bold]{escape(make_printable(advice.results[0].id))}[/]{more}")
         for _, line in finding_lines(advice.finding):
             out.print(f"  {escape(make_printable(line))}")
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpharness.findings import Level
 from tpharness.printable import counted
 from tpharness.report.summary import Report
 from tpharness.verdict import Outcome, Result
@@ -42,7 +43,7 @@ def app_verdict(report: Report) -> AppVerdict:
     unplayed, known = count[Outcome.NOT_APPLICABLE], sum(_is_known_failure(result) for result in cases)
     of_all = f"of {counted(len(cases), 'case')}"
     left = f"; {unplayed} did not apply" if unplayed else ""
-    advised = sum(bool(result.advised_codes) for result in cases)
+    advised = sum(bool(result.codes_at(Level.SHOULD)) for result in cases)
     advice = f" A SHOULD is broken in {advised} of them." if advised else ""
     if failed and not any(_breaks_must(result) for result in cases):
         rest = f': no MUST is broken, but a SHOULD in {failed} {of_all}{left}, and fail_on is "should".'

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tpharness.findings import Finding
+from tpharness.findings import Finding, Level
 from tpharness.verdict.causes import Cause, cause_of, independent_codes, leading_cause, symptom_of
 from tpharness.verdict.result import Outcome, Result
 
@@ -135,17 +135,17 @@ def group_failures(results: Iterable[Result]) -> list[Group]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """A finding at SHOULD of its smallest case, with all cases that have one of its code and do not fail for it."""
+    """A finding of its smallest case, with all cases that have one of its code and do not fail for it."""
 
     finding: Finding
     results: tuple[Result, ...]
 
 
-def group_advice(results: Iterable[Result]) -> list[Advice]:
-    """Return the findings at SHOULD by their code, that of the most cases first; none that a baseline expects."""
+def group_advice(results: Iterable[Result], level: Level = Level.SHOULD) -> list[Advice]:
+    """Return the findings of a level by their code, that of the most cases first; none that a baseline expects."""
     found: dict[str, list[Result]] = {}
     for result in results:
-        for code in result.advised_codes:
+        for code in result.codes_at(level):
             found.setdefault(code, []).append(result)
     advice = []
     for code, some in found.items():

@@ -167,12 +167,11 @@ class Result:
         """The codes of the findings that fail the case: those at MUST, and those that `fail_on` demands."""
         return frozenset(f.code for f in self.findings if f.fails)
 
-    @property
-    def advised_codes(self) -> tuple[str, ...]:
-        """The codes of the findings at SHOULD that do not fail the case, each once; what a baseline expects is none."""
+    def codes_at(self, level: Level) -> tuple[str, ...]:
+        """Return the codes of a level that do not fail the case, each once; what a baseline expects is none."""
         if self.outcome is Outcome.EXPECTED:
             return ()
-        return tuple(dict.fromkeys(f.code for f in self.findings if f.level is Level.SHOULD and not f.fails))
+        return tuple(dict.fromkeys(f.code for f in self.findings if f.level is level and not f.fails))
 
 
 def merge_not_judged(one: NotJudged, other: NotJudged) -> dict[Version, Mapping[str, NotApplicable]]:

@@ -6,13 +6,22 @@ The findings are those of the rules, under their own codes, so that a baseline c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.truth import args_of
 from tpharness.apps.evidence import AppEvidence
 from tpharness.findings import Finding, Level
 from tpharness.model_apis.rules import RULES
 
 __all__ = ["CHECK"]
+
+_NOT_OBJECTS = ("chat-arguments-not-object", "responses-arguments-not-object")
+_OF_HALF = (
+    "leave the call out, and its result: its arguments were cut. {} in their place, or half of them made whole, would"
+    " be arguments that the model did not give (arguments-invented)"
+)
+"""The advice for arguments that were cut: what may be sent for others would be invented here."""
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
@@ -25,7 +34,13 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
                     continue
                 told.add(finding.code)
                 place = at(turn, request=asked.number)
-                yield finding.with_place(side=place.side)
+                advice = _OF_HALF if finding.code in _NOT_OBJECTS and _has_half_call(evidence) else finding.advice
+                yield replace(finding.with_place(side=place.side), advice=advice)
+
+
+def _has_half_call(evidence: AppEvidence) -> bool:
+    """Whether the model has begun a call whose arguments never came to their end."""
+    return any(args_of(call) is None for _, asked in evidence.asked for call in asked.called)
 
 
 CHECK = AppCheck(
