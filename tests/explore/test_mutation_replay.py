@@ -65,6 +65,7 @@ def test_what_is_found_is_what_playing_everything_finds(
     """
     scenarios, recording = recorded()
     chosen = sample(CHANGES[::5])
+    monkeypatch.setattr("tpharness.explore.mutation.play.find_reach", cache(find_reach))  # one change is asked thrice
     killed = 0
     for index, one in enumerate(chosen):
         every = play_change(one, scenarios)
