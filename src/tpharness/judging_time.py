@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -91,27 +91,38 @@ def heed_judging_time() -> None:
 
 
 @contextmanager
-def ctrl_c_ends_judging() -> Iterator[None]:
-    """Have Ctrl-C end what is judged at once in this block, which `asyncio.Runner` runs: asyncio only cancels its task.
+def ctrl_c_ends_judging() -> Iterator[Callable[[], None]]:
+    """Have Ctrl-C end at once what is judged, after what an `asyncio.Runner` runs here has called what this gives.
 
-    It is installed once for all that is judged: Python takes a third of a millisecond to set a handler and back.
+    Asyncio only cancels the task that the runner runs. One handler serves all that is judged: Python takes a third of a
+    millisecond to set one and back. Another Ctrl-C ends what another task judges, and nothing else: asyncio would stop
+    its loop halfway.
     """
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield _end_judging_by_ctrl_c
+    finally:
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+
+def _end_judging_by_ctrl_c() -> None:
     cancels: Any = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not _is_of_asyncio(cancels):
-        yield
         return
+    ended = False
 
     def end(number: int, frame: FrameType | None) -> None:
-        cancels(number, frame)
+        nonlocal ended
         budget = _BUDGET.get()
-        if budget is not None and budget.since is not None:
+        judged = budget is not None and budget.since is not None
+        if not (ended and judged):
+            cancels(number, frame)
+        ended = True
+        if judged:
             raise sys.modules["asyncio"].CancelledError
 
     signal.signal(signal.SIGINT, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, cancels)
 
 
 def _is_of_asyncio(handler: Any) -> bool:

@@ -100,12 +100,43 @@ def test_the_first_ctrl_c_ends_judging_at_once() -> None:
     """Asyncio would cancel the task where it next waits, which judging does not."""
     reached = []
 
-    async def judge_for_ever() -> None:
-        with ctrl_c_ends_judging(), allow_judging(60), judging():
+    async def judge_for_ever(heed_ctrl_c: Callable[[], None]) -> None:
+        heed_ctrl_c()
+        with allow_judging(60), judging():
             signal.raise_signal(signal.SIGINT)
             reached.append("went on")
 
-    with asyncio.Runner() as runner, pytest.raises(KeyboardInterrupt):
-        runner.run(judge_for_ever())
+    with asyncio.Runner() as runner, pytest.raises(KeyboardInterrupt), ctrl_c_ends_judging() as heed_ctrl_c:
+        runner.run(judge_for_ever(heed_ctrl_c))
     assert reached == []
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a signal comes otherwise")
+@pytest.mark.parametrize("turns", [0, 1], ids=["while the runner's task is cancelled", "when it has just ended"])
+def test_another_ctrl_c_ends_what_another_task_judges_and_no_more(turns: int) -> None:
+    """Asyncio would end its loop halfway, and then not run what leaves the targets in order."""
+    begun = asyncio.Event()
+    reached = []
+
+    async def judge_for_ever(turns: int) -> None:
+        await begun.wait()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        with allow_judging(60), judging():
+            reached.append("judged")
+            signal.raise_signal(signal.SIGINT)
+
+    async def wait_for(task: asyncio.Task[None], heed_ctrl_c: Callable[[], None]) -> None:
+        heed_ctrl_c()
+        begun.set()
+        await task
+
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        tasks = [loop.create_task(judge_for_ever(0)), loop.create_task(judge_for_ever(turns))]
+        with pytest.raises(KeyboardInterrupt), ctrl_c_ends_judging() as heed_ctrl_c:
+            runner.run(wait_for(tasks[0], heed_ctrl_c))
+        runner.run(asyncio.sleep(0))
+        assert [task.cancelled() for task in tasks] == [True, True]
+    assert reached == ["judged", "judged"]

@@ -149,15 +149,10 @@ class Session:
         Asyncio handles SIGINT only where remote targets have to be left in order, because installing its handler for
         each scenario takes 3 % of a run in this process.
         """
-        heeding = _heed_ctrl_c(work)
-        try:
-            if self.has_remote:
-                return self._runner.run(heeding)
-            return self._runner.get_loop().run_until_complete(work)
-        finally:
-            for one in (heeding, work):
-                if inspect.getcoroutinestate(one) == inspect.CORO_CREATED:  # Ctrl-C came first; Python would warn of it
-                    one.close()
+        if not self.has_remote:
+            return _run_or_close(self._runner.get_loop().run_until_complete, work)
+        with ctrl_c_ends_judging() as heed_ctrl_c:
+            return _run_or_close(self._runner.run, _run_heeding(heed_ctrl_c, work), work)
 
     def run_concurrently(self, work: Sequence[Callable[[], Coroutine[Any, Any, _T]]]) -> Iterator[_T]:
         """Run coroutine functions concurrently; yield their results, in order.
@@ -421,9 +416,19 @@ async def _run_within(gate: asyncio.Semaphore, work: Callable[[], Coroutine[Any,
         return await work()
 
 
-async def _heed_ctrl_c(work: Awaitable[_T]) -> _T:
-    with ctrl_c_ends_judging():
-        return await work
+def _run_or_close(run: Callable[[Coroutine[Any, Any, _T]], _T], *work: Coroutine[Any, Any, _T]) -> _T:
+    """Run the first; close what has not begun, since Ctrl-C came before it: Python would warn of it."""
+    try:
+        return run(work[0])
+    finally:
+        for one in work:
+            if inspect.getcoroutinestate(one) == inspect.CORO_CREATED:
+                one.close()
+
+
+async def _run_heeding(heed_ctrl_c: Callable[[], None], work: Awaitable[_T]) -> _T:
+    heed_ctrl_c()
+    return await work
 
 
 async def _await_task(task: Awaitable[_T]) -> _T:
