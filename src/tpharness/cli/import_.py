@@ -33,10 +33,11 @@ class ImportFrom:
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         value, notes = document_json(document)
+        messages = messages_of(value)
         name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
         named = _thread_id(self.thread_id, value, name)
-        imported = READERS[self.source](messages_of(value), agent_id=self.agent, thread_id=named, at=self.at)
-        found = [one for one in check_stored(messages_of(value), self.source) if one.level is Level.MUST]
+        imported = READERS[self.source](messages, agent_id=self.agent, thread_id=named, at=self.at)
+        found = [one for one in check_stored(messages, self.source) if one.level is Level.MUST]
         losses = [BatchNote.of_loss(loss) for loss in imported.losses]
         said = (*notes, *(BatchNote(line=f"{one.line()}; {one.remedy}", why=one.code) for one in found), *losses)
         facts: dict[str, Any] = {

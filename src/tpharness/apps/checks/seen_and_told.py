@@ -9,9 +9,8 @@ from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.effects import counted_calls
 from tpharness.apps.checks.outcomes import UNPROVEN, unproven_outcomes
 from tpharness.apps.checks.trimmed import left_out
-from tpharness.apps.checks.truth import normal, same_result, unsaid
+from tpharness.apps.checks.truth import letters, normal, same_result, unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_outputs
-from tpharness.facts import join_surrogates
 from tpharness.findings import Finding, Kind
 from tpharness.printable import counted
 
@@ -45,7 +44,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     answers = [one for one in earlier[-1].screen if one.get("role") == "assistant"] if earlier else []
     seen = [str(part.get("text", "")) for one in answers for part in one.get("parts", ()) if part.get("type") == "text"]
     texts = [message.text for message in asked.history if message.role == "assistant"]
-    screen, told = _letters("".join(seen)), _letters("".join(texts))
+    screen, told = letters(*seen), letters(*texts)
     place = at(following, request=asked.number)
     if len(told) > len(screen) and unsaid(told, [screen]):
         yield TOLD_MORE.at(place, got=_words(texts), expected=_words(seen))
@@ -75,11 +74,6 @@ def _told_otherwise(turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
 def _words(texts: Sequence[str]) -> str:
     """Return texts to be read, a space between two."""
     return normal(" ".join(texts))
-
-
-def _letters(text: str) -> str:
-    """Return a text without any space: parts are joined with and without."""
-    return "".join(join_surrogates(text).split())
 
 
 CHECK = AppCheck(

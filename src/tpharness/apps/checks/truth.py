@@ -12,7 +12,17 @@ from tpharness.facts import join_surrogates
 from tpharness.model_apis.messages import HistoryCall
 from tpharness.model_apis.plan import Call
 
-__all__ = ["args_of", "calls_made", "is_part_of", "normal", "same_output", "same_result", "told_twice", "unsaid"]
+__all__ = [
+    "args_of",
+    "calls_made",
+    "is_part_of",
+    "letters",
+    "normal",
+    "same_output",
+    "same_result",
+    "told_twice",
+    "unsaid",
+]
 
 _SPACE = re.compile(r"\s+")
 
@@ -23,6 +33,11 @@ def normal(text: str) -> str:
     A character that the model has sent in two halves is one (R43).
     """
     return _SPACE.sub(" ", join_surrogates(text)).strip()
+
+
+def letters(*texts: str) -> str:
+    """Return texts without any space: parts are joined with and without."""
+    return "".join(join_surrogates("".join(texts)).split())
 
 
 def unsaid(told: str, said: Sequence[str]) -> str:

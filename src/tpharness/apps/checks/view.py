@@ -7,12 +7,12 @@ not a view: it leaves out what was unfinished, and is judged by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 from typing import Any
 
 from tpharness.apps.checks.contract import AppCheck, at
-from tpharness.apps.checks.truth import is_part_of, normal, same_output
+from tpharness.apps.checks.truth import is_part_of, letters, normal, same_output
 from tpharness.apps.client import End, Fetched, text_of
 from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_calls, shown_outputs, shown_text
 from tpharness.apps.thread.document import find_thread
@@ -107,26 +107,21 @@ def _twice_after_reload(evidence: AppEvidence) -> Iterator[Finding]:
 
     useChat puts the answer of a stream behind the stored one where their ids differ.
     """
-    given = _letters(asked.said for turn in evidence.turns for asked in turn.asked)
+    given = letters(*(asked.said for turn in evidence.turns for asked in turn.asked))
     for turn in evidence.turns:
         if turn.resumed is None or not turn.resumed.is_stream or turn.resumed.refused:
             continue
-        screen = _letters([shown_text(turn.screen)])
+        screen = letters(shown_text(turn.screen))
         for stored, streamed in pairwise(turn.screen):
             if stored.get("role") != "assistant" or streamed.get("role") != "assistant":
                 continue
-            words = _letters([text_of(stored)])
-            begins_so = words and _letters([text_of(streamed)]).startswith(words)
+            words = letters(text_of(stored))
+            begins_so = words and letters(text_of(streamed)).startswith(words)
             if begins_so and screen.count(words) > given.count(words):
                 ids = f"{stored.get('id')} as it was stored, and in {streamed.get('id')} as the stream begins it"
                 got = f"{screen.count(words)} times, in the message {ids}: {normal(text_of(stored))}"
                 expected = counted(given.count(words), "time")
                 yield GONE.at(at(turn, what="the page after a reload"), got=got, expected=expected, advice=_ONE_ID)
-
-
-def _letters(texts: Iterable[str]) -> str:
-    """Return texts without any space: parts are joined with and without."""
-    return "".join("".join(texts).split())
 
 
 def _gone(screen: Sequence[Message], messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
