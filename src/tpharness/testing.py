@@ -162,8 +162,8 @@ def assert_passed(played: Played) -> None:
     if played.passed:
         return
     options = played.options
-    told = describe_failures(played.failed, roots=options.roots, played_on=options.target_words)
-    blocks = [told] if told else []
+    text = describe_failures(played.failed, roots=options.roots, played_on=options.target_words)
+    blocks = [text] if text else []
     blocks += played.differing
     blocks += [make_printable(problem.line()) for problem in played.problems]
     if not blocks:

@@ -95,12 +95,12 @@ def verdicts(report: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
 
 def find_unstable(reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the ids of the cases whose verdict is not the same in all reports, with their profiles."""
-    told = [verdicts(report) for report in reports]
+    reported = [verdicts(report) for report in reports]
     clauses = {one["id"]: one["clauses"] for report in reports for one in report["results"]}
     return {
         case: [profile.name for profile in find_profiles(case, clauses[case])]
         for case in sorted(clauses)
-        if len({one.get(case) for one in told}) > 1
+        if len({one.get(case) for one in reported}) > 1
     }
 
 

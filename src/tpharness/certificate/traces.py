@@ -47,15 +47,15 @@ def _judge_trace(name: str, data: bytes, report: str, wrong: Mapping[str, Mappin
     except InputError as error:
         yield f"changed trace: {error}"
         return
-    told = {one.case: (one.outcome, sorted(one.codes)) for one in trace.entries}
-    for case, (outcome, codes) in told.items():
+    traced = {one.case: (one.outcome, sorted(one.codes)) for one in trace.entries}
+    for case, (outcome, codes) in traced.items():
         one = wrong.get(case)
         if one is None:
             yield f"forged trace: {name} has {case}, which did not fail by {report}"
         elif (outcome, codes) != (one["outcome"], sorted({finding["code"] for finding in one["findings"]})):
             yield f"forged trace: {case} is {_words(outcome, codes)} in {name}, and another verdict in {report}"
     whole = trace.end is not None and not trace.end["left_out"]
-    missing = [case for case in wrong if case not in told] if whole else []
+    missing = [case for case in wrong if case not in traced] if whole else []
     if missing:
         more = f" and {len(missing) - _MOST} more" if len(missing) > _MOST else ""
         yield f"left out: {name} does not have {', '.join(missing[:_MOST])}{more}, which failed by {report}"

@@ -189,18 +189,18 @@ def _judge_playing(playing: Mapping[str, Any], reports: Sequence[Mapping[str, An
     if len(reports) == len(playing["reports"]) and len(orders) < ORDERS:
         yield f"missing report: {counted(len(orders), 'order')} played, and a certificate takes {ORDERS}"
     for side in ("server", "client"):
-        told, declared = playing[side]["reported_as"], playing[side]["capabilities"]
-        if any(report[side] != told for report in reports):
-            yield f"changed target: the reports are not of the {side} {shorten(told)}"
+        named, declared = playing[side]["reported_as"], playing[side]["capabilities"]
+        if any(report[side] != named for report in reports):
+            yield f"changed target: the reports are not of the {side} {shorten(named)}"
         if (playing[side]["name"], playing[side]["version"]) != (declared["name"], declared["version"]):
-            yield f"changed target: the {side} declares another name or version than {shorten(told)}"
+            yield f"changed target: the {side} declares another name or version than {shorten(named)}"
 
 
 def _compare_counts(
-    told: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]], *, same_suite: bool
+    certified: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]], *, same_suite: bool
 ) -> Iterator[str]:
     """Yield where playings differ from the counts of their reports; profiles only if both have the same suite."""
-    for one, other in zip(told, counted, strict=True):
+    for one, other in zip(certified, counted, strict=True):
         for key, word in _WORDS.items():
             if one[key] != other[key] and (same_suite or key not in ("profiles", "unstable")):
                 yield f"{word}: {_first_difference(key, one[key], other[key])}"
@@ -208,10 +208,10 @@ def _compare_counts(
 
 def _compare_claims(predicate: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
     """Yield where claims and requirements do not follow from the reports."""
-    for told, now in zip(predicate["claims"], again["claims"], strict=False):
-        made = now if "cases" in told or "clauses" in told else as_before(now)
-        if told != made:
-            yield f"forged claim: the certificate says {_claim_words(told)}, the reports {_claim_words(made)}"
+    for certified, now in zip(predicate["claims"], again["claims"], strict=False):
+        made = now if "cases" in certified or "clauses" in certified else as_before(now)
+        if certified != made:
+            yield f"forged claim: the certificate says {_claim_words(certified)}, the reports {_claim_words(made)}"
     if len(predicate["claims"]) != len(again["claims"]):
         claims = counted(len(predicate["claims"]), "claim")
         yield f"forged claim: it has {claims}, and {len(again['claims'])} by the reports"
@@ -228,21 +228,21 @@ def _claim_words(claim: Mapping[str, Any]) -> str:
     return shorten(f"{claim['profile']} {claim['status']}{f' ({said})' if said else ''}", 300)
 
 
-def _first_difference(key: str, told: Any, counted: Any) -> str:
-    if isinstance(told, dict) and isinstance(counted, dict):
-        for name in [*counted, *told]:
-            if told.get(name) != counted.get(name):
-                return _first_difference(f"{key} of {name}", told.get(name), counted.get(name))
-    if isinstance(told, list) and isinstance(counted, list):
-        for index in range(max(len(told), len(counted))):
-            one, other = told[index : index + 1], counted[index : index + 1]
+def _first_difference(key: str, certified: Any, counted: Any) -> str:
+    if isinstance(certified, dict) and isinstance(counted, dict):
+        for name in [*counted, *certified]:
+            if certified.get(name) != counted.get(name):
+                return _first_difference(f"{key} of {name}", certified.get(name), counted.get(name))
+    if isinstance(certified, list) and isinstance(counted, list):
+        for index in range(max(len(certified), len(counted))):
+            one, other = certified[index : index + 1], counted[index : index + 1]
             if one != other:
-                return _told(f"{key} ({index + 1})", one[0] if one else None, other[0] if other else None)
-    return _told(key, told, counted)
+                return _differ_words(f"{key} ({index + 1})", one[0] if one else None, other[0] if other else None)
+    return _differ_words(key, certified, counted)
 
 
-def _told(key: str, told: Any, counted: Any) -> str:
-    words = ["nothing" if one is None else shorten(one) for one in (told, counted)]
+def _differ_words(key: str, certified: Any, counted: Any) -> str:
+    words = ["nothing" if one is None else shorten(one) for one in (certified, counted)]
     return f"{key}: the certificate says {words[0]}, the reports {words[1]}"
 
 

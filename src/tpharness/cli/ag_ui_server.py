@@ -241,9 +241,9 @@ def _advice(model: Report) -> list[str]:
 
 def _fates(model: Report) -> list[str]:
     """Return what the turn after each cut makes of what was left, as far as the wire shows it."""
-    told = [
+    rows = [
         f"  {result.id}: {result.reason}"
         for result in model.results
         if result.id.startswith("next/") and result.reason and result.outcome in _PLAYED
     ]
-    return ["", "the turn after a cut:", *told] if told else []
+    return ["", "the turn after a cut:", *rows] if rows else []

@@ -74,11 +74,12 @@ def _print_threads(out: Console, threads: list[Result]) -> None:
         out.print(f"\nThreadProtocol: the thread is [bold green]right[/] in {counted(len(threads), 'case')}.")
         return
     codes = Counter(code for result in wrong for code in result.failing_codes)
-    told = ", ".join(f"{code} in {count}" for code, count in codes.most_common())
+    causes = ", ".join(f"{code} in {count}" for code, count in codes.most_common())
     known = sum(result.outcome is Outcome.EXPECTED for result in wrong)
     as_known = f" ({known} as the baseline says)" if known else ""
     out.print(
-        f"\nThreadProtocol: the thread is [bold red]wrong[/] in {len(wrong)} of {len(threads)} cases{as_known}: {told}"
+        f"\nThreadProtocol: the thread is [bold red]wrong[/] in {len(wrong)} of {len(threads)} cases{as_known}: "
+        f"{causes}"
     )
 
 

@@ -123,8 +123,8 @@ def _explained_wire_rule(name: str, _: tuple[Path, ...]) -> bool:
     if rule.judged == "nowhere":
         say(f"  not judged: {rule.why}")
     else:
-        told = {"wire": "the stream alone", "input": "the stream and the input that it answers"}
-        by = told.get(rule.judged, "what tpharness run --server ag-ui+URL posts and is answered")
+        seen_in = {"wire": "the stream alone", "input": "the stream and the input that it answers"}
+        by = seen_in.get(rule.judged, "what tpharness run --server ag-ui+URL posts and is answered")
         say(f"  judged by {by}; found as {', '.join(rule.findings)}")
     return True
 

@@ -123,7 +123,7 @@ def given_options(*, but: Collection[str]) -> list[str]:
 
 
 def _param(one: inspect.Parameter, hint: Any) -> click.Parameter:
-    annotated, told = get_args(hint)[:2]
+    annotated, declared = get_args(hint)[:2]
     kinds = get_args(annotated) if get_origin(annotated) in (Union, UnionType) else (annotated,)
     (kind,) = [kind for kind in kinds if kind is not type(None)]
     repeated = get_origin(kind) is list
@@ -131,20 +131,20 @@ def _param(one: inspect.Parameter, hint: Any) -> click.Parameter:
     facts: dict[str, Any] = {"required": one.default is inspect.Parameter.empty}
     if not facts["required"]:
         facts["default"] = one.default.value if isinstance(one.default, Enum) else one.default
-    if isinstance(told, Argument):
+    if isinstance(declared, Argument):
         facts |= {"nargs": -1} if repeated else {}
         shown = "required" if facts["required"] else f"default: {one.default}" if one.default else ""
-        text = f"{told.help}  [{shown}]" if shown else told.help
+        text = f"{declared.help}  [{shown}]" if shown else declared.help
         given = _type(kind, {})
         return click.Argument(
-            [one.name], type=given, metavar=told.metavar, help=text, shell_complete=_completed(given), **facts
+            [one.name], type=given, metavar=declared.metavar, help=text, shell_complete=_completed(given), **facts
         )
-    names = told.names or (f"--{one.name.replace('_', '-')}",)
-    facts |= {**told.options, "show_default": told.options["show_default"] and one.default != ""}
+    names = declared.names or (f"--{one.name.replace('_', '-')}",)
+    facts |= {**declared.options, "show_default": declared.options["show_default"] and one.default != ""}
     if kind is bool:
         return click.Option([one.name, *names], is_flag=True, **facts)
-    type_ = _type(kind, told.bounds)
-    metavar = told.metavar or option_metavar(names, type_)
+    type_ = _type(kind, declared.bounds)
+    metavar = declared.metavar or option_metavar(names, type_)
     facts |= {"multiple": repeated, "show_envvar": True, "shell_complete": _completed(type_)}
     return click.Option([one.name, *names], type=type_, metavar=metavar, **facts)
 

@@ -120,7 +120,7 @@ def _reason_of(error: BaseException) -> tuple[str, str]:
 
 @contextmanager
 def shown_on_every_way_out(reports: Iterable[Report], show: Callable[[], None]) -> Iterator[None]:
-    """Show the reports on several runs when the block is left; an error is first told to those that it ends."""
+    """Show the reports on several runs when the block is left; an error is first reported to those that it ends."""
     try:
         yield
     except BaseException as error:

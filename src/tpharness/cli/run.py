@@ -154,13 +154,13 @@ def run(
     A server ag-ui+http://HOST:PORT/PATH has nothing but its AG-UI endpoint: it gets posts, and its streams are judged
     (tpharness docs AG_UI).
     """
-    told = Configured() if no_config else read_configured()
-    server, client = server or [*told.server], client or [*told.client]
-    dialect, profile = dialect or [*told.dialect], profile or [*told.profile]
-    scenarios, baseline = scenarios or [*told.scenarios], baseline or told.baseline
+    configured = Configured() if no_config else read_configured()
+    server, client = server or [*configured.server], client or [*configured.client]
+    dialect, profile = dialect or [*configured.dialect], profile or [*configured.profile]
+    scenarios, baseline = scenarios or [*configured.scenarios], baseline or configured.baseline
     built_in = [is_built_in(root) for root in scenarios]
-    if told.said and not quiet:
-        say(told.said, err=True)
+    if configured.said and not quiet:
+        say(configured.said, err=True)
     wants_console, destinations = parse_reports(report or [])
     posted = (prompt, header, forwarded_props, state, tools, context, resume, patience, own_host, badge)
     if any(posted) or any(one.startswith("ag-ui+") for one in server):
@@ -207,7 +207,7 @@ def run(
         stderr=pipe,
         verbosity=int(verbose) - int(quiet),
         last_failed=last_failed,
-        words=(*_words_of_suite(told, scenarios), *(("--follow-links",) if follow_links else ())),
+        words=(*_words_of_suite(configured, scenarios), *(("--follow-links",) if follow_links else ())),
     )
     names = tuple(name for one in plays.values() for name in (one.server, one.client))
     show_trace = partial(tracing, trace_to, trace, targets=names, quiet=not wants_console, stderr=pipe)
@@ -262,9 +262,9 @@ class _Display:
     words: tuple[str, ...] = ()
 
 
-def _words_of_suite(told: Configured, scenarios: Sequence[Path]) -> tuple[str, ...]:
+def _words_of_suite(configured: Configured, scenarios: Sequence[Path]) -> tuple[str, ...]:
     """Return how to ask for the built-in scenarios where tpharness.toml names others."""
-    return ("--scenarios", BUILT_IN) if told.scenarios and all(map(is_built_in, scenarios)) else ()
+    return ("--scenarios", BUILT_IN) if configured.scenarios and all(map(is_built_in, scenarios)) else ()
 
 
 def _play(

@@ -43,7 +43,7 @@ _STREAMING = ("streaming", "input-streaming")
 _NOT_JSON = (
     "AI_InvalidToolInputError: Invalid input for tool {name}: AI_JSONParseError: JSON parsing failed: Text: {text}."
 )
-"""What the model is told of arguments that are not JSON, without the words of the JSON parser that follow."""
+"""What the model is sent for arguments that are not JSON, without the words of the JSON parser that follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +167,8 @@ class _Chat:
         if entry.kind == "tool-return" and fields.get("status") == "success":
             _answer(call, state="output-available", output=content)
         else:
-            told = content if isinstance(content, str) else compact_json(content)
-            _answer(call, state="output-error", errorText=told)
+            text = content if isinstance(content, str) else compact_json(content)
+            _answer(call, state="output-error", errorText=text)
 
 
 def _answer(call: dict[str, Any], **answer: Any) -> None:

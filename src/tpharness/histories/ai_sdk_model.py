@@ -73,12 +73,12 @@ def _result(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         return
     if part["state"] == "output-available":
         output = part["output"]
-        told = {"type": "text" if isinstance(output, str) else "json", "value": output}
+        written = {"type": "text" if isinstance(output, str) else "json", "value": output}
     elif part["state"] == "output-error":
-        told = {"type": "error-json" if part.get("providerExecuted") else "error-text", "value": part["errorText"]}
+        written = {"type": "error-json" if part.get("providerExecuted") else "error-text", "value": part["errorText"]}
     else:
         return
-    yield {"type": "tool-result", **_named(part), "output": told}
+    yield {"type": "tool-result", **_named(part), "output": written}
 
 
 def _is_call(part: Mapping[str, Any]) -> bool:
@@ -120,13 +120,13 @@ def _item(part: Mapping[str, Any]) -> Any:
 
 
 def _returned(part: Mapping[str, Any]) -> dict[str, Any]:
-    told = part["output"]
-    outcome = "failed" if told["type"].startswith("error") else "success"
+    output = part["output"]
+    outcome = "failed" if output["type"].startswith("error") else "success"
     return {
         "part_kind": "tool-return",
         "tool_name": part["toolName"],
         "tool_call_id": part["toolCallId"],
-        "content": told["value"],
+        "content": output["value"],
         "outcome": outcome,
     }
 

@@ -124,7 +124,7 @@ class _Run:
             )
         if self._open or again:
             raise UnsupportedError(
-                "langgraph: the model is asked again before what it was last told is answered",
+                "langgraph: the model is asked again before its last request is answered",
                 hint="its agent asks again when each call has its result",
             )
         if not response.finished:

@@ -57,7 +57,7 @@ _SECOND_STEP = {Phase.MID_TEXT: Phase.SECOND_STEP_TEXT, Phase.MID_ARGUMENTS: Pha
 def phase_of(journal: Journal) -> Phase | None:
     """Return the phase in which the last turn of a journal was cut; take a journal with `partial` parts.
 
-    Also None if an earlier turn was cut too, because the losses of the two could not be told apart, and for reasons
+    Also None if an earlier turn was cut too, because nobody could say which of the two lost what, and for reasons
     other than the user and a failed model call.
     """
     *earlier, last = (None, *journal.turns())

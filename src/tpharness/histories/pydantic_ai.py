@@ -135,7 +135,7 @@ class _Run:
         last = self.messages[-1] if self.messages else None
         if _open_calls(self.messages) or (last is not None and last["kind"] == "response"):
             raise UnsupportedError(
-                "pydantic-ai: the model is asked again before what it was last told is answered",
+                "pydantic-ai: the model is asked again before its last request is answered",
                 hint="its agent asks again when each call has its return",
             )
 

@@ -212,7 +212,7 @@ class JournalWriter:
             self.version += 1
 
     def take_total_usage(self, usage: Mapping[str, int]) -> None:
-        """Take the usage that is told of the whole turn, unless its responses have told theirs (R17)."""
+        """Take the usage of the whole turn, unless its responses have given theirs (R17)."""
         if not self._usage:
             self.add_usage(usage)
 

@@ -1,4 +1,4 @@
-"""A message of a request's history, the same for all APIs: what the model is told, with its calls and their results."""
+"""A message of a request's history, the same for all APIs: what the model is sent, with its calls and their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["HistoryCall", "HistoryMessage", "HistoryResult"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCall:
-    """A call that the model is told it made.
+    """A call that the history says the model made.
 
     `args` is the parsed JSON of the arguments, or their text where it is not JSON; `raw` the text as it was sent, or
     the compact JSON where the API sends an object.
@@ -24,7 +24,7 @@ class HistoryCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryResult:
-    """What the model is told that a tool returned: the content as text (JSON where the API sends an object).
+    """What the history says that a tool returned: the content as text (JSON where the API sends an object).
 
     `is_error` is what the API has for it, False where the API has no such field.
     """
@@ -36,7 +36,7 @@ class HistoryResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryMessage:
-    """One message of the history that the model is told, the same for all APIs.
+    """One message of the history that the model is sent, the same for all APIs.
 
     `role` is "system", "user", "assistant" or "tool". Items of Responses that one model response made are one message
     of the assistant; results of one run of tools are one message of role "tool", also where the API sends

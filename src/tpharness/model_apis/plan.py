@@ -95,7 +95,7 @@ class Plan:
     request without streaming, before the status line). `breaks` says how the answer fails after `break_at` pieces;
     with both, the answer first waits. `status` and `error_text` are what Break.STATUS answers; the text also stands in
     the error event of Break.ERROR. `once` is for STATUS: the same request once more is answered by the next plan, and
-    the client is told to repeat it soon. UsageError for places that the plan does not have.
+    the answer asks the client to repeat it soon. UsageError for places that the plan does not have.
     """
 
     items: tuple[Item, ...] = ()

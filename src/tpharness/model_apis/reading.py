@@ -65,10 +65,10 @@ def call_of_object(call_id: str | None, name: str | None, args: Any) -> HistoryC
 def join_results(history: Iterable[HistoryMessage]) -> tuple[HistoryMessage, ...]:
     """Join messages that hold results only and follow one another: the results of one run of tools."""
     joined: list[HistoryMessage] = []
-    for told in history:
-        if told.role == "tool" and joined and joined[-1].role == "tool":
-            results: Sequence[HistoryResult] = (*joined[-1].results, *told.results)
-            joined[-1] = HistoryMessage(role="tool", results=tuple(results), files=(*joined[-1].files, *told.files))
+    for message in history:
+        if message.role == "tool" and joined and joined[-1].role == "tool":
+            results: Sequence[HistoryResult] = (*joined[-1].results, *message.results)
+            joined[-1] = HistoryMessage(role="tool", results=tuple(results), files=(*joined[-1].files, *message.files))
         else:
-            joined.append(told)
+            joined.append(message)
     return tuple(joined)

@@ -40,8 +40,8 @@ def read_request(
 
     `server` names another server of the API, which takes less.
 
-    UsageError if `provider` is not an API or `server` not one of its servers, if the API cannot be told from the
-    request, and for what is not a request.
+    UsageError if `provider` is not an API or `server` not one of its servers, if the request does not show its API,
+    and for what is not a request.
     """
     if provider is not None:
         find_api(provider)

@@ -1,8 +1,8 @@
 """The traced cases of a chat application → sections of HTML that need no script.
 
-In: a case of a trace that `tpharness app` left. Out: for each turn what the user wrote, what the model was told and
+In: a case of a trace that `tpharness app` left. Out: for each turn what the user wrote, what the model was sent and
 said, the cut, and a table of what became of each thing: what the model said, what the user saw of it, and what the
-model is told of it on the next turn.
+model is sent of it on the next turn.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def _turn(case: TracedCase, turn: Line) -> Iterator[str]:
 
 
 def _asked(asked: Line) -> Iterator[str]:
-    """Yield what the model was told, folded away, and what it said then."""
-    rows = [(text_html(told["role"]), _told(told)) for told in asked["told"]]
+    """Yield what the model was sent, folded away, and what it said then."""
+    rows = [(text_html(line["role"]), _line(line)) for line in asked["told"]]
     refused = "".join(f"<p class='bad'>Refused: {text_html(why)}</p>" for why in asked.get("refused", ()))
     messages = counted(len(rows), "message")
-    words = f"request {asked['number']} to the model, {asked['t'] * 1000:,.0f} ms: it is told {messages}"
-    table = table_html(("role", "what it is told"), rows, caption=words)
+    words = f"request {asked['number']} to the model, {asked['t'] * 1000:,.0f} ms: it is sent {messages}"
+    table = table_html(("role", "what it is sent"), rows, caption=words)
     yield f"<li><details><summary>{text_html(words)}</summary>{table}</details>{refused}</li>"
     ended = "" if asked["outcome"] == "completed" else f" <em class='warn'>({text_html(asked['outcome'])})</em>"
     said = [asked["said"]] if asked["said"] else []
@@ -84,11 +84,11 @@ def _asked(asked: Line) -> Iterator[str]:
     yield f"<li class='model'><span class='who'>The model says</span> {texts}{ended}</li>"
 
 
-def _told(told: Line) -> str:
-    said = [_said(told["text"])] if told["text"] else []
-    said += [f"calls {_said(call_words(call))}" for call in told.get("calls", ())]
+def _line(line: Line) -> str:
+    said = [_said(line["text"])] if line["text"] else []
+    said += [f"calls {_said(call_words(call))}" for call in line.get("calls", ())]
     said += [
-        f"result of <code>{text_html(one['id'])}</code> {_said(one['content'])}" for one in told.get("results", ())
+        f"result of <code>{text_html(one['id'])}</code> {_said(one['content'])}" for one in line.get("results", ())
     ]
     return "<br>".join(said)
 

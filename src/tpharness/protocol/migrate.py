@@ -190,7 +190,7 @@ class _Step:
         if is_normative_name(name) and name in self._names.values():
             what = f"an event that had the name {name}, which {self._version} gives to a normative event"
             self._losses.leave_unsaid(
-                f"{turn}/messages/{index}/event_type", what, "they cannot be told apart any more (R1)"
+                f"{turn}/messages/{index}/event_type", what, "nothing distinguishes them any more (R1)"
             )
         return message
 

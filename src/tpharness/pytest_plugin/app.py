@@ -112,8 +112,8 @@ class App:
         problems = [f.line() for event in events if isinstance(event, RunFinished) for f in event.problems]
         failed = [result for result in results if not result.outcome.green]
         if failed or problems:
-            told = describe_failures(failed, again=f"tpharness app {shlex.quote(config.name)} {{id}}")
-            raise AssertionError("\n\n".join([told, *map(make_printable, problems)]).strip())
+            text = describe_failures(failed, again=f"tpharness app {shlex.quote(config.name)} {{id}}")
+            raise AssertionError("\n\n".join([text, *map(make_printable, problems)]).strip())
         return results
 
     def _start(self) -> AbstractAsyncContextManager[str]:

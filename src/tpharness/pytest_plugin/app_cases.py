@@ -48,7 +48,7 @@ class _Playing:
     problems: tuple[Finding, ...] = ()
     broken: str = ""
     """Why no case can be played, "" if they can be."""
-    told: bool = False
+    reported: bool = False
     """Whether a test has said so."""
     _events: AsyncIterator[RunEvent] | None = None
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="tpharness"))
@@ -176,10 +176,10 @@ class AppCaseItem(pytest.Item):
         """Play the case, unless it was played already while another test asked."""
         playing, name = self.parent.playing, self.parent.name
         results = self.parent.play(self.case)
-        if not results and playing.told:
+        if not results and playing.reported:
             pytest.skip(f"the application {name} cannot be played; the first of its tests says why")
         if not results:
-            playing.told = True
+            playing.reported = True
             raise NotGreenError(make_printable(playing.broken) or self._describe(playing.contact))
         failed = [result for result in results if not result.outcome.green]
         if failed:

@@ -77,7 +77,7 @@ class Targets:
     def __init__(self) -> None:
         self._running: dict[RunOptions, _Running | TpharnessError] = {}
         self._baselines: dict[Path, Baseline] = {}
-        self.told: set[RunOptions] = set()
+        self.failed_to_start: set[RunOptions] = set()
         """What could not be started, and a test has said so."""
         self.wrong: list[str] = []
         """What is wrong with entries of baselines, and no test has said yet."""
@@ -154,9 +154,9 @@ class ScenarioPlayer:
             results = [result for one in selected for result in self._play(one)]
         except TpharnessError as error:
             raise error.with_traceback(None) from None  # what is wrong is in the call, and not in our files
-        told = self._describe_failed(results, roots)
-        if told:
-            raise AssertionError(told)
+        failures = self._describe_failed(results, roots)
+        if failures:
+            raise AssertionError(failures)
         return results
 
     def run(self, one: SelectedScenario, *, again: str = "") -> None:
@@ -166,21 +166,21 @@ class ScenarioPlayer:
         started, and a baseline with entries that cannot be read, fail one test.
         """
         opened = replace(self.options, baseline=None)
-        if opened in self.targets.told:
+        if opened in self.targets.failed_to_start:
             pytest.skip("the target could not be started; the first test that needs it says why")
         try:
             self.targets.running(opened)
         except TpharnessError:
-            self.targets.told.add(opened)
+            self.targets.failed_to_start.add(opened)
             raise
         results = self._play(one)
         if self.targets.wrong:
             wrong, self.targets.wrong = self.targets.wrong, []
             raise NotGreenError("\n".join(map(make_printable, wrong)))
         roots = () if one.root is None or one.root == scenarios_dir() else (one.root,)
-        told = self._describe_failed(results, roots, again=again if self._ends_with_the_tests else "")
-        if told:
-            raise NotGreenError(told)
+        failures = self._describe_failed(results, roots, again=again if self._ends_with_the_tests else "")
+        if failures:
+            raise NotGreenError(failures)
         outcomes = {result.outcome for result in results}
         reasons = "; ".join(dict.fromkeys(result.reason for result in results if result.reason))
         if Outcome.EXPECTED in outcomes:

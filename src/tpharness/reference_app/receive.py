@@ -179,7 +179,7 @@ def _check_url(text: str, place: str, allowed: tuple[str, ...]) -> None:
     if not (is_loopback(host) or {host, f"{host}:{port}"} & set(allowed)):
         raise Refusal(
             422,
-            f"{place}: {shown} is not on this machine, and this server was not told to receive from it",
+            f"{place}: {shown} is not on this machine, and this server was not started to receive from it",
             hint=f"start the server with --receive-from {host}",
         )
 

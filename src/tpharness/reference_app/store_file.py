@@ -205,9 +205,9 @@ def read_log(
 def check_log(thread_id: str, rows: Sequence[tuple[int, bytes, bytes]], head: tuple[int, bytes]) -> list[Any]:
     """Return the entries of a log. DamagedLogError for the first one that is not what was appended."""
     digest = _NO_ENTRY
-    for number, (found, data, told) in enumerate(rows, 1):
+    for number, (found, data, stored_digest) in enumerate(rows, 1):
         digest = _chain(digest, thread_id, data)
-        if found != number or told != digest:
+        if found != number or stored_digest != digest:
             raise DamagedLogError(number)
     if (len(rows), digest) != head:
         raise DamagedLogError(min(len(rows), head[0]) + 1)

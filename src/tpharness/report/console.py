@@ -39,7 +39,7 @@ class ConsoleReport:
     Progress goes to standard error. `roots` are the folders that scenarios
     were found in when they are not the built-in ones, and `played_on` the options that name the targets: the commands
     that are suggested have both. `one_of_several` is for a run whose verdict is one line among others': known
-    departures are counted but not listed. With `verbosity` 1 every case is told as it ends and every failure in full;
+    departures are counted but not listed. With `verbosity` 1 every case is shown as it ends and every failure in full;
     with -1 a cause is one line; otherwise the smallest case of a cause stands for all of them. `again` is the command
     that plays one case alone, with `{id}` for its id, where that is not `tpharness replay`.
     """
@@ -108,8 +108,8 @@ class ConsoleReport:
         elif self._verbosity > 0:
             cases = f" ({counted(result.cases, 'case')})" if result.cases != 1 else ""
             advice = ", ".join(_advice(result))
-            told = f", but SHOULD {advice}: " if advice else " "
-            self._out.print(escape(make_printable(f"{result.outcome.value}{told}{result.id}{cases}")))
+            advised = f", but SHOULD {advice}: " if advice else " "
+            self._out.print(escape(make_printable(f"{result.outcome.value}{advised}{result.id}{cases}")))
 
     def _print_causes(self) -> None:
         """Print what failed by its cause, once."""

@@ -17,7 +17,7 @@ __all__ = ["render_markdown", "render_markdown_of_several"]
 
 _MOST_CAUSES = 20
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~!&@])")
-"""What Markdown or HTML would obey, and names that somebody would be told of."""
+"""What Markdown or HTML would obey, and names that somebody would be notified of."""
 
 
 def render_markdown(report: Report) -> str:

@@ -21,7 +21,7 @@ _STYLES = {"whole": "green", "beginning": "yellow", "nothing": "yellow", "other"
 
 
 def app_lines(case: TracedCase) -> Iterator[Line]:
-    """Yield the turns: what the user wrote, what the model was told and said, the cut, and what became of it all."""
+    """Yield the turns: what the user wrote, what the model was sent and said, the cut, and what became of it all."""
     for turn in case.turns:
         yield "", ""
         yield "bold", f"turn {turn['turn']}"
@@ -41,12 +41,12 @@ def app_lines(case: TracedCase) -> Iterator[Line]:
 
 def _asked_lines(asked: Mapping[str, Any]) -> Iterator[Line]:
     again = " (a retry)" if asked.get("retry") else ""
-    yield "", f"  request {asked['number']} to the model{again}, {asked['t'] * 1000:.1f} ms: it is told"
-    for told in asked["told"]:
-        said = [told["text"]] if told["text"] else []
-        said += [f"calls {call_words(call)}" for call in told.get("calls", ())]
-        said += [f"result of {one['id']}: {one['content']}" for one in told.get("results", ())]
-        yield "dim" if told["role"] == "system" else "", f"      {told['role']:<10}{shorten(' · '.join(said), _WIDE)}"
+    yield "", f"  request {asked['number']} to the model{again}, {asked['t'] * 1000:.1f} ms: it is sent"
+    for line in asked["told"]:
+        said = [line["text"]] if line["text"] else []
+        said += [f"calls {call_words(call)}" for call in line.get("calls", ())]
+        said += [f"result of {one['id']}: {one['content']}" for one in line.get("results", ())]
+        yield "dim" if line["role"] == "system" else "", f"      {line['role']:<10}{shorten(' · '.join(said), _WIDE)}"
     yield from (("red", f"      refused: {why}") for why in asked.get("refused", ()))
     said = [*([asked["said"]] if asked["said"] else []), *(f"calls {call_words(call)}" for call in asked["calls"])]
     ended = "" if asked["outcome"] == "completed" else f" ({asked['outcome']})"

@@ -210,7 +210,7 @@ def _connected(distributed: Any, address: str, patience: float) -> Iterator[Any]
     try:
         yield client
     finally:
-        with suppress(TimeoutError):  # a scheduler that hangs is not told
+        with suppress(TimeoutError):  # a scheduler that hangs is not informed
             client.close(timeout=patience)
 
 

@@ -264,7 +264,7 @@ def _run_script(run: AgentRun) -> RunScript:
 
 
 def _has_failed(events: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the agent that runs at the end has told an error: that of an agent before it is of another turn (R45)."""
+    """Whether the agent that runs at the end reported an error: that of an agent before it is of another turn (R45)."""
     kinds = (event.get("event_kind") for event in reversed(events))
     return next((kind for kind in kinds if kind in ("error", "agent_start")), None) == "error"
 

@@ -85,8 +85,8 @@ class Merged:
 def _describe_settings(selected: Sequence[SelectedScenario], settings: Mapping[str, object]) -> dict[str, str]:
     """Return what has to be the same for all shards of a run, as words: what is long by its digest."""
     files = b"".join(f"{one.id}\0{one.place}\0".encode() + one.path.read_bytes() + b"\0" for one in selected)
-    told = {name: _setting_words(value) for name, value in settings.items()}
-    return {"tpharness": version("tpharness"), **told, "scenario files": _digest(files)}
+    words = {name: _setting_words(value) for name, value in settings.items()}
+    return {"tpharness": version("tpharness"), **words, "scenario files": _digest(files)}
 
 
 def _setting_words(value: object) -> str:
@@ -186,9 +186,9 @@ def check_shards(
         for key in ("selection", "of", "server", "client"):
             mine, theirs = _setting(reports[first], shards[first], key), _setting(reports[name], shard, key)
             if mine != theirs:
-                told = _describe_parting(shard, shards[first]) if key == "selection" else ""
+                parting = _describe_parting(shard, shards[first]) if key == "selection" else ""
                 raise InputError(
-                    f"{name} and {first} are not shards of one run: {told or f'{key} is {theirs} and {mine}'}",
+                    f"{name} and {first} are not shards of one run: {parting or f'{key} is {theirs} and {mine}'}",
                     hint="run every shard with the same scenarios, options and version of tpharness",
                 )
     _check_complete({name: int(shard["index"]) for name, shard in shards.items()}, int(shards[first]["of"]))
@@ -216,8 +216,8 @@ def _describe_parting(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     if not isinstance(a, Mapping) or not isinstance(b, Mapping):
         return ""
     names = [name for name in dict.fromkeys((*a, *b)) if a.get(name) != b.get(name)]
-    told = [f"{name} is {shorten(a.get(name) or 'none')} and {shorten(b.get(name) or 'none')}" for name in names]
-    return "; ".join(told)
+    differences = [f"{name} is {shorten(a.get(name) or 'none')} and {shorten(b.get(name) or 'none')}" for name in names]
+    return "; ".join(differences)
 
 
 def _check_complete(indices: Mapping[str, int], of: int) -> None:

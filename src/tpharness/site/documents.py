@@ -1,4 +1,4 @@
-"""What a site is given besides the checkout: reports, matrices, certificates, trends, told apart by what they say.
+"""What a site is given besides the checkout: reports, matrices, certificates, trends, recognised by what they say.
 
 In: paths of JSON documents. Out: the values. InputError for a file that is none of these. A certificate is shown and
 not judged: `tpharness verify` does that.

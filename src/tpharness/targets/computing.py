@@ -1,4 +1,4 @@
-"""How long a program has computed, so that a target that is slow can be told from one that waits or sleeps.
+"""How long a program has computed, which distinguishes a target that is slow from one that waits or sleeps.
 
 In: the number of a process. Out: the processor time of it and of what it has started, None where the system does not
 say: only Linux has /proc.

@@ -259,8 +259,8 @@ class StreamServer:
                     await writer.drain()
                     if offer.tape is not None:
                         for piece in burst:
-                            told = "the stream that the client fetches"
-                            offer.tape.note_bytes("sent", told, run=offer.run, data=piece)
+                            what = "the stream that the client fetches"
+                            offer.tape.note_bytes("sent", what, run=offer.run, data=piece)
             if breaks is not None:
                 return False
             offer.whole = True

@@ -1,7 +1,7 @@
 """A turn of a chat application that was traced → what became of each thing that its model said. Pure.
 
 In: a traced case of `tpharness app`. Out: for each turn its facts: text, thoughts, calls and results, beside what the
-user saw of each, and what the model is told of it on the next turn. Nothing is judged here: the findings do that.
+user saw of each, and what the next request says of it. Nothing is judged here: the findings do that.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Fate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """Something that the model said, or that it was told a tool returned: what, `said`, and what became of it.
+    """Something that the model said, or that a request gave it as a tool's result: what, `said`, and what became of it.
 
-    `said` is None where nothing was said in the turn: then what is shown or told is an invention, or the result of a
+    `said` is None where nothing was said in the turn: then what is shown or sent is an invention, or the result of a
     tool that the model learns of later (`is_result`). `whole` says that the model came to its end.
     """
 
@@ -79,49 +79,49 @@ def call_words(call: Line) -> str:
 def cut_words(cut: Line) -> str:
     """Return what was cut, where, and what the application did then."""
     where = "while a tool ran" if cut["in_tool"] else f"after {counted(cut['pieces'], 'piece')} of the model's answer"
-    told = [f"{cut['by']}, {where}"]
+    words = [f"{cut['by']}, {where}"]
     if cut["left_after"] is not None:
-        told.append(f"the application left the model {cut['left_after'] * 1000:.0f} ms later")
+        words.append(f"the application left the model {cut['left_after'] * 1000:.0f} ms later")
     after = [
         f"{cut[key]} more {word}" for key, word in (("pieces_after", "pieces"), ("asked_after", "requests")) if cut[key]
     ]
-    told += [f"the model was let say {' and asked for '.join(after)}"] if after else []
-    return "; ".join((*told, *([cut["tools"]] if cut.get("tools") else [])))
+    words += [f"the model was let say {' and asked for '.join(after)}"] if after else []
+    return "; ".join((*words, *([cut["tools"]] if cut.get("tools") else [])))
 
 
 def turn_facts(case: TracedCase, turn: Line) -> list[Fact]:
-    """Return the facts of a turn, in order. What the model is told on the next turn is that of its first request."""
+    """Return the facts of a turn, in order. What the model is sent on the next turn is that of its first request."""
     mine = [asked for asked in case.asked if asked["turn"] == turn["turn"]]
     following = next((asked for asked in case.asked if asked["turn"] > turn["turn"]), None)
-    told = None if following is None else list(_answers(following["told"], turn["says"]))
+    lines = None if following is None else list(_answers(following["told"], turn["says"]))
     shown = list(_answers(turn["screen"], turn["says"]))
     said_calls = {call["id"]: call for asked in mine for call in asked["calls"]}
     returned = [line for asked in mine for line in _answers(asked["told"], turn["says"])]
     results = {one["id"]: one for line in returned for one in line.get("results", ())}
     shown_calls = {part["toolCallId"]: part for part in _parts(shown) if isinstance(part.get("toolCallId"), str)}
-    told_calls = {call["id"]: call for line in told or () for call in line.get("calls", ())}
-    told_results = {one["id"]: one for line in told or () for one in line.get("results", ())}
+    repeated_calls = {call["id"]: call for line in lines or () for call in line.get("calls", ())}
+    repeated_results = {one["id"]: one for line in lines or () for one in line.get("results", ())}
 
     def fact(what: str, said: str | None, on_screen: str | None, kept: str | None, **more: bool) -> Fact:
-        told_fate = Fate(word="") if told is None else fate(said, kept)
-        return Fact(what=what, said=said, shown=fate(said, on_screen, shown=True), told=told_fate, **more)
+        sent = Fate(word="") if lines is None else fate(said, kept)
+        return Fact(what=what, said=said, shown=fate(said, on_screen, shown=True), told=sent, **more)
 
     facts: list[Fact] = []
     text = _joined(asked["said"] for asked in mine) or None
     seen = _joined(part["text"] for part in _parts(shown) if part.get("type") == "text" and _has_text(part)) or None
-    repeated = _joined(line["text"] for line in told or () if line["role"] == "assistant") or None
+    repeated = _joined(line["text"] for line in lines or () if line["role"] == "assistant") or None
     if text or seen or repeated:
         whole = all(asked["outcome"] == "completed" or asked["calls"] for asked in mine)
         facts.append(fact("text", text, seen, repeated, whole=whole))
-    for name in dict.fromkeys((*said_calls, *shown_calls, *told_calls)):
+    for name in dict.fromkeys((*said_calls, *shown_calls, *repeated_calls)):
         call = said_calls.get(name)
         said = None if call is None else call_words(call)
         on_screen = None if name not in shown_calls else _shown_call(shown_calls[name])
-        kept = None if name not in told_calls else call_words(told_calls[name])
+        kept = None if name not in repeated_calls else call_words(repeated_calls[name])
         facts.append(fact(f"call {name}", said, on_screen, kept, whole=call is None or call.get("whole", True)))
         content = None if name not in results else results[name]["content"]
         on_screen = _shown_result(shown_calls.get(name, {}))
-        kept = None if name not in told_results else told_results[name]["content"]
+        kept = None if name not in repeated_results else repeated_results[name]["content"]
         if content is not None or on_screen is not None or kept is not None:
             facts.append(fact(f"result of {name}", content, on_screen, kept, is_result=True))
     return facts

@@ -100,7 +100,7 @@ def cause_of_result(result: Result) -> Cause:
 def leading_cause_of_result(result: Result) -> Cause:
     """Return what one correction would have to repair in a result that is not green.
 
-    What broke in the harness or could not be run is told by its reason: its findings are not about the target.
+    What broke in the harness or could not be run is grouped by its reason: its findings are not about the target.
     """
     judged = result.outcome in (Outcome.FAILED, Outcome.STALE)
     cause = leading_cause(result.findings) if judged else None

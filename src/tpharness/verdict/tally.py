@@ -36,9 +36,9 @@ def count_departing(results: Iterable[Result]) -> dict[str, int]:
     departing = dict.fromkeys(("server", "client"), 0)
     for result in results:
         if not result.outcome.green:
-            told = {f.place.side or "" for f in result.findings if f.code in _DEPARTURES}
+            sides = {f.place.side or "" for f in result.findings if f.code in _DEPARTURES}
             for side in departing:
-                departing[side] += result.cases * any(side in words.split(" and ") for words in told)
+                departing[side] += result.cases * any(side in words.split(" and ") for words in sides)
     return departing
 
 

@@ -70,12 +70,12 @@ func main() {
 		if err := json.Unmarshal(line, &request); err != nil {
 			log.Fatal(err)
 		}
-		told, err := answer(request.Op, request.Case)
+		reply, err := answer(request.Op, request.Case)
 		if err != nil {
-			told = object{"error": object{"message": err.Error(), "cannot_play": errors.Is(err, errCannotPlay)}}
+			reply = object{"error": object{"message": err.Error(), "cannot_play": errors.Is(err, errCannotPlay)}}
 		}
-		told["id"] = request.ID
-		if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+		reply["id"] = request.ID
+		if err := json.NewEncoder(os.Stdout).Encode(reply); err != nil {
 			log.Fatal(err)
 		}
 		if request.Op == "stop" {

@@ -72,14 +72,14 @@ reading: for await (const piece of process.stdin) {
   rest = lines.pop();
   for (const line of lines) {
     const request = JSON.parse(line);
-    let told;
+    let reply;
     try {
-      told = answer(request);
+      reply = answer(request);
     } catch (error) {
       if (!(error instanceof UnplayableError)) throw error;
-      told = { error: { message: error.message, cannot_play: true } };
+      reply = { error: { message: error.message, cannot_play: true } };
     }
-    process.stdout.write(`${JSON.stringify({ id: request.id, ...told })}\n`);
+    process.stdout.write(`${JSON.stringify({ id: request.id, ...reply })}\n`);
     if (request.op === "stop") break reading;
   }
 }

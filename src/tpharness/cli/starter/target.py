@@ -82,10 +82,10 @@ def main() -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         try:
-            told = answer(request)
+            reply = answer(request)
         except UnplayableError as error:
-            told = {"error": {"message": str(error), "cannot_play": True}}
-        sys.stdout.buffer.write(json.dumps({"id": request["id"], **told}).encode() + b"\n")
+            reply = {"error": {"message": str(error), "cannot_play": True}}
+        sys.stdout.buffer.write(json.dumps({"id": request["id"], **reply}).encode() + b"\n")
         sys.stdout.buffer.flush()
         if request["op"] == "stop":
             return

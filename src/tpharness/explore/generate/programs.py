@@ -326,8 +326,10 @@ class _Writer:
                 sent = [{"type": "data-app-seat", "data": json_value(source, 1)}]
                 return {**named, "outcome": "success", "content": json_value(source), "metadata": sent}
             case 10 if self._carriers:
-                told = {"content_ref": {"uri": "https://example.org/1", "size_bytes": 3}} if flag(source, 2) else {}
-                return {**named, "outcome": "success", "content": text(source), **told, "metadata": {"a": 1}}
+                reference = (
+                    {"content_ref": {"uri": "https://example.org/1", "size_bytes": 3}} if flag(source, 2) else {}
+                )
+                return {**named, "outcome": "success", "content": text(source), **reference, "metadata": {"a": 1}}
             case _:
                 return {**named, "outcome": "success", "content": json_value(source)}
 

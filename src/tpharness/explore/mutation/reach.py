@@ -85,7 +85,7 @@ def _find_slots() -> dict[int, _Container]:
 
 
 def find_reach(change: Defect | Harmless, ran: CodeThatRan) -> frozenset[int] | None:
-    """Return the ids of the code that can do something else with the change; None if that cannot be told."""
+    """Return the ids of the code that can do something else with the change; None if nobody can say."""
     collects = gc.isenabled()
     gc.disable()  # what others have it call would change their modules in between
     try:

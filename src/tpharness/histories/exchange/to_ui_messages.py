@@ -130,8 +130,8 @@ def provider_metadata(part: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(provider, str):
         return {}
     signature, ident = _SIGNATURES.get(provider, "signature"), _IDS.get(provider, "id")
-    told = {signature: part.get("signature"), ident: part.get("id")}
-    facts = {name: value for name, value in told.items() if value is not None}
+    named = {signature: part.get("signature"), ident: part.get("id")}
+    facts = {name: value for name, value in named.items() if value is not None}
     return {"providerMetadata": {provider: facts}} if facts else {}
 
 

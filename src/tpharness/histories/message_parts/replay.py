@@ -309,8 +309,8 @@ def _present(fields: Any) -> Any:
 
 def _told_by(message: UserMessage) -> UIEvent:
     """Return who speaks in the user's place, where it is not the user."""
-    told = {name: getattr(message, name) for name in ("source", "peer_message", "shell_tasks", "task_response")}
-    return {name: value for name, value in told.items() if value is not None}
+    facts = {name: getattr(message, name) for name in ("source", "peer_message", "shell_tasks", "task_response")}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _bash(text: str) -> Iterator[UIEvent]:

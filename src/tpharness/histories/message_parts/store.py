@@ -36,8 +36,8 @@ Choices where the sources leave a gap:
 - the program's `Bash` tells in its aborted result for how long the command ran, and its output so far: the latest
   preliminary output of the call, a text or `{"stdout", "stderr"}`. One that has not begun, as after another one that
   runs, has the words of any tool, and so has one of a stream alone, where nobody says that it began;
-- a task that ends, or that the user interrupts after the model has told token counts, is followed by its metadata:
-  token counts, model, and the number of model calls that told token counts, or under the plan of all;
+- a task that ends, or that the user interrupts after the model has reported token counts, is followed by its metadata:
+  token counts, model, and the number of model calls that reported token counts, or under the plan of all;
 - the events `app-developer`, `app-retract` and `app-system` carry what a model's stream does not contain: a developer
   message (data: its text, or text, position and fields for the UI, which only the plan keeps), the retraction of the
   last user message, and a system message. Only the plan stores that one, and system prompts among the user's words: the

@@ -6,7 +6,7 @@ events before the first user message if the model wrote any. This reads only the
 
 Choices: a user message without events after it counts as a turn of which nothing is kept, because an interrupted turn
 may leave nothing. The prompt that continues half an answer does not begin a turn; the text in it is kept. A
-message that a user sends during a turn cannot be told from one that begins a turn, so it begins one. An interruption is
+message that a user sends during a turn looks like one that begins a turn, so it begins one. An interruption is
 shown by an aborted message or result, by an interrupt entry, and by a failed model call after which no other comes.
 """
 

@@ -89,8 +89,8 @@ class AnthropicAnswer:
         if self._plan.reason is Finish.ERROR:
             return self.failure(self._plan.error_text)
         delta = {"stop_reason": _REASONS[self._plan.reason], "stop_sequence": None}
-        told = named_event({"type": "message_delta", "delta": delta, "usage": _usage(self._plan.usage)})
-        return told + named_event({"type": "message_stop"})
+        ending = named_event({"type": "message_delta", "delta": delta, "usage": _usage(self._plan.usage)})
+        return ending + named_event({"type": "message_stop"})
 
     def failure(self, text: str) -> bytes:
         """The event `error`."""

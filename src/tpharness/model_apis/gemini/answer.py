@@ -91,8 +91,8 @@ class GeminiAnswer:
 
     def end(self) -> bytes:
         """Return an empty text with the reason and all tokens, signed if the answer thinks and calls nothing."""
-        told = self._chunk([{"text": "", **self._text_signature()}], _REASONS[self._plan.reason])
-        return told if self._sse else told + b"]"
+        ending = self._chunk([{"text": "", **self._text_signature()}], _REASONS[self._plan.reason])
+        return ending if self._sse else ending + b"]"
 
     def failure(self, text: str) -> bytes:
         """An error object in the place of a response."""

@@ -198,12 +198,14 @@ def _call(part: Any, counts: dict[str, int]) -> HistoryCall:
 def _result(response: Any, waiting: list[HistoryCall]) -> HistoryResult:
     """Return a result; one without an id answers the first call of its name that nothing has answered."""
     name, call_id = string(response, "name"), string(response, "id")
-    told = next((call for call in waiting if call.call_id == call_id or (call_id is None and call.name == name)), None)
-    if told is not None:
-        waiting.remove(told)
+    answered = next(
+        (call for call in waiting if call.call_id == call_id or (call_id is None and call.name == name)), None
+    )
+    if answered is not None:
+        waiting.remove(answered)
     inside = value_of(response, "response")
     return HistoryResult(
-        call_id=call_id or (told.call_id if told else name or ""),
+        call_id=call_id or (answered.call_id if answered else name or ""),
         content=inside if isinstance(inside, str) else json_bytes(inside).decode(),
         is_error=isinstance(inside, Mapping) and "error" in inside,
     )

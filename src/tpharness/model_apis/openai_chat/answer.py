@@ -80,10 +80,10 @@ class ChatAnswer:
         """The reason, then the usage if it was asked for, then `[DONE]`; an error has no reason but its event."""
         if self._plan.reason is Finish.ERROR:
             return self.failure(self._plan.error_text)
-        told = self._chunk({}, self._reason())
+        ending = self._chunk({}, self._reason())
         if self._counted:
-            told += event({**self._frame, "choices": [], "usage": _usage(self._plan.usage)})
-        return told + b"data: [DONE]\n\n"
+            ending += event({**self._frame, "choices": [], "usage": _usage(self._plan.usage)})
+        return ending + b"data: [DONE]\n\n"
 
     def failure(self, text: str) -> bytes:
         """An object with `error` in the place of a chunk."""

@@ -112,7 +112,7 @@ def _told(message: Mapping[str, Any]) -> HistoryMessage:
         call_id = string(message, "tool_call_id", "name") or ""
         result = HistoryResult(call_id=call_id, content=text_in(content))
         return HistoryMessage(role="tool", results=(result,), files=files_in(content))
-    told = message_of(message)
+    read = message_of(message)
     calls = []
     for call in as_list(message.get("tool_calls")):
         function = value_of(call, "function", "custom")
@@ -122,7 +122,7 @@ def _told(message: Mapping[str, Any]) -> HistoryMessage:
     legacy = message.get("function_call")
     if isinstance(legacy, Mapping):  # these have no ids; their results name the function
         calls.append(call_of_text(string(legacy, "name"), string(legacy, "name"), legacy.get("arguments")))
-    return HistoryMessage(role=told.role, text=told.text, thinking=told.thinking, files=told.files, calls=tuple(calls))
+    return HistoryMessage(role=read.role, text=read.text, thinking=read.thinking, files=read.files, calls=tuple(calls))
 
 
 def _tools(body: Mapping[str, Any]) -> dict[str, Any]:

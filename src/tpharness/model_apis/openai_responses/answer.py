@@ -92,16 +92,16 @@ class ResponsesAnswer:
         self._item, self._said = item, []
         index = len(self._output)
         self._opened = self._without_content(item, index)
-        told = self._event("response.output_item.added", output_index=index, item=self._opened)
+        frames = self._event("response.output_item.added", output_index=index, item=self._opened)
         place = {"item_id": self._opened["id"], "output_index": index}
         match item:
             case Text():
                 part = _output_text("")
-                told += self._event("response.content_part.added", **place, content_index=0, part=part)
+                frames += self._event("response.content_part.added", **place, content_index=0, part=part)
             case Thinking():
                 part = {"type": "summary_text", "text": ""}
-                told += self._event("response.reasoning_summary_part.added", **place, summary_index=0, part=part)
-        return told
+                frames += self._event("response.reasoning_summary_part.added", **place, summary_index=0, part=part)
+        return frames
 
     def piece(self, text: str, *, last: bool) -> bytes:  # noqa: ARG002  # each piece is an event
         """A delta."""
@@ -141,10 +141,10 @@ class ResponsesAnswer:
     def failure(self, text: str) -> bytes:
         """The error event as the server sends it, and `response.failed`."""
         error = {"type": "server_error", "code": "server_error", "message": text, "param": None}
-        told = self._event("error", error=error)
+        frames = self._event("error", error=error)
         response = self._response("failed")
         response["error"] = {"code": "server_error", "message": text}
-        return told + self._event("response.failed", response=response)
+        return frames + self._event("response.failed", response=response)
 
     def whole(self) -> Any:
         """One `response`."""

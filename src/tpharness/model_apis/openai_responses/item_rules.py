@@ -58,7 +58,7 @@ def _find_wrong_ids(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
 
 
 def _find_wrong_content(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """R8: what the model said is output, what it was told is input; Chat Completions has other names for both."""
+    """R8: what the model said is output, what it was sent is input; Chat Completions has other names for both."""
     for entry in items:
         field = "output" if is_tool_output(entry.value) else "content"
         if field == "content" and item_type(entry.value) != "message":

@@ -145,28 +145,28 @@ def _history(items: Iterable[Any], store: ItemStore) -> list[HistoryMessage]:
     for item in items:
         if not isinstance(item, Mapping):
             continue
-        told = _told(item)
-        if told is None:
+        message = _message(item)
+        if message is None:
             continue
         came = store.origin(string(item, "id"))
         before = found[-1] if found else None
         same = came is None or origin is None or came == origin
-        if told.role == "assistant" and before is not None and before.role == "assistant" and same:
+        if message.role == "assistant" and before is not None and before.role == "assistant" and same:
             found[-1] = HistoryMessage(
                 role="assistant",
-                text=before.text + told.text,
-                thinking=before.thinking + told.thinking,
-                calls=(*before.calls, *told.calls),
-                files=(*before.files, *told.files),
+                text=before.text + message.text,
+                thinking=before.thinking + message.thinking,
+                calls=(*before.calls, *message.calls),
+                files=(*before.files, *message.files),
             )
             origin = came or origin
         else:
-            found.append(told)
+            found.append(message)
             origin = came
     return found
 
 
-def _told(item: Mapping[str, Any]) -> HistoryMessage | None:
+def _message(item: Mapping[str, Any]) -> HistoryMessage | None:
     kind = item_type(item)
     if kind == "message":
         return message_of(item)

@@ -237,7 +237,7 @@ def _refuse_part(part: Mapping[str, Any]) -> None:
     if part["part_kind"] == "builtin-tool-return" and not part.get("tool_name"):
         raise CannotPlayError("an output of the provider that does not name its tool")
     if part["part_kind"] == "file" and part["content"].get("data") is None:
-        raise CannotPlayError("a file of the model that is told by its address")
+        raise CannotPlayError("a file of the model that is given by its address")
     if part["part_kind"] != "tool-call":
         return
     args = part.get("args")

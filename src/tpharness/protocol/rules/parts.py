@@ -118,7 +118,7 @@ def find_bad_metadata_keys(index: Index) -> Iterator[Finding]:
 
 
 def find_odd_parts(index: Index) -> Iterator[Finding]:
-    """R7, R12, R49: observe unknown kinds, arguments that were not parsed, files by address, told interruptions."""
+    """R7, R12, R49: observe unknown kinds, arguments that were not parsed, files by address, reported ends."""
     for t, m, k, _, part in index.parts:
         kind = part["part_kind"]
         if kind not in _HOME and kind != "system-prompt" and not kind.startswith(("custom:", "meta:")):

@@ -230,8 +230,8 @@ class AgUiAssembler:
         reason = facts.get("reason", code)
         if reason in KNOWN_REASONS and reason != "error":
             return [c.AbortChunk(reason=reason), c.Done()]
-        told = [] if facts.get("reported") else [c.ErrorChunk(error_text=event.message)]
-        return [*told, c.FinishChunk(finish_reason="error"), c.Done()]
+        error = [] if facts.get("reported") else [c.ErrorChunk(error_text=event.message)]
+        return [*error, c.FinishChunk(finish_reason="error"), c.Done()]
 
     def _step_started(self, event: r.StepStarted) -> Chunks:
         return [c.StartStepChunk()] if carried(event).get("step") else []

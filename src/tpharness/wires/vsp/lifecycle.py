@@ -169,14 +169,14 @@ class Lifecycle:
         self.state = StreamState.FINISHED
 
     def _judge_finish_reason(self, said: str | None) -> None:
-        """Report a word that no client knows, and one that is not what carriers told of the last response (R16)."""
+        """Report a word that no client knows, and one that is not what carriers said of the last response (R16)."""
         if said is not None and not any(said in words for words in c.FINISH_REASONS.values()):
             self._context.report(v.FINISH_UNKNOWN, f"finish says {said!r}")
         elif said not in (None, "error", "interrupted") and self._last_finish is not None:
-            told = normalize_finish_reason(self._last_finish)
-            if told != normalize_finish_reason(said):
+            carried = normalize_finish_reason(self._last_finish)
+            if carried != normalize_finish_reason(said):
                 self._context.report(
-                    v.FINISH_CONTRADICTS, f"finish says {said!r}, the carrier of its response {told!r}"
+                    v.FINISH_CONTRADICTS, f"finish says {said!r}, the carrier of its response {carried!r}"
                 )
 
     def _abort(self, chunk: c.AbortChunk) -> None:

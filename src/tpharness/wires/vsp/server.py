@@ -230,8 +230,8 @@ class Encoder:
 
     def _response_end(self, event: Mapping[str, Any]) -> Chunks:
         names = ("usage", "finish_reason", "provider_response_id", "model_name", "provider_name")
-        told = {**event, "usage": normalize_usage(event.get("usage")) or None}
-        facts = {k: told[k] for k in names if told.get(k) is not None}
+        reported = {**event, "usage": normalize_usage(event.get("usage")) or None}
+        facts = {k: reported[k] for k in names if reported.get(k) is not None}
         self._note_model(event)
         self._last_finish = event.get("finish_reason")
         self._usage_sent |= "usage" in facts

@@ -52,8 +52,8 @@ def _own_names(content: Mapping[str, Any], part_id: str | None) -> dict[str, Any
     usual = content.get("url") if data is None else binary_identifier(data)
     identifier = content.get("identifier")
     names = {"id": part_id, "identifier": None if identifier == usual else identifier}
-    told = {name: value for name, value in names.items() if value is not None}
-    return {"providerMetadata": {"pydantic_ai": told}} if told else {}
+    known = {name: value for name, value in names.items() if value is not None}
+    return {"providerMetadata": {"pydantic_ai": known}} if known else {}
 
 
 def custom_chunk(part: Mapping[str, Any]) -> dict[str, Any]:
