@@ -1,9 +1,10 @@
-"""What some tests need beyond Python: Node.js (`@pytest.mark.node`), a browser (`@pytest.mark.browser`), Go (`go`).
+"""What some tests need beyond Python: Node.js (`@pytest.mark.node`), a `browser`, Go (`go`), OpenSSL (`openssl`).
 
-All come with the project's own packages where they are not installed, so that nothing is left out on a machine that
-has none. Where they cannot be had, these tests fail with one message, and the closing lines count them and say what to
-type; --without-node, --without-browser and --without-go leave them out, and the closing lines say that too. What is
-fetched on first use is shown on the terminal while it is fetched.
+The first three come with the project's own packages where they are not installed, so that nothing is left out on a
+machine that has none. Where they cannot be had, these tests fail with one message, and the closing lines count them and
+say what to type; --without-node, --without-browser and --without-go leave them out, and the closing lines say that too.
+What is fetched on first use is shown on the terminal while it is fetched. The program `openssl` comes with no package:
+where it is not installed, its tests are not played, and the closing lines say so; where CI is set they fail.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -26,10 +28,13 @@ from tpharness.targets.node_packages import node_program
 from tpharness.targets.nodejs import find_node
 
 PEERS = Path(tpharness.peers.__file__).parent
-NEEDS = {"node": "Node.js", "browser": "a browser", "go": "Go"}
+NEEDS = {"node": "Node.js", "browser": "a browser", "go": "Go", "openssl": "the program openssl"}
 """Names of markers, and what the tests need that have them. A browser is driven by Node.js."""
 
-_LEFT_OUT, _MISSING = "left-out", "missing"
+_NO_PACKAGE = frozenset({"openssl"})
+"""What no package brings: a machine that has Python and nothing else goes without."""
+
+_LEFT_OUT, _MISSING, _NOT_PLAYED = "left-out", "missing", "not-played"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,6 +68,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"--without-{name}")
     for name in needs:
         missing = _missing(name)
+        if missing and name in _NO_PACKAGE and not os.environ.get("CI"):
+            item.user_properties.append((_NOT_PLAYED, f"{name} {missing}"))
+            pytest.skip(f"this test needs {NEEDS[name]}: {missing}")
         if missing:
             item.user_properties.append((_MISSING, f"{name} {missing}"))
             pytest.fail(f"this test needs {NEEDS[name]}: {missing}", pytrace=False)
@@ -76,6 +84,8 @@ def _missing(name: str) -> str:
             find_node()
         elif name == "go":
             find_go()
+        elif name == "openssl":
+            return "" if shutil.which("openssl") else "it is not on the PATH, and no package of this project brings it"
         elif find_browser() is None:
             return _playwrights()
     except TargetError as error:
@@ -110,6 +120,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         tests = "1 test that needs" if count == 1 else f"{count} tests that need"
         if kind == _LEFT_OUT:
             terminalreporter.line(f"{tests} {NEEDS[name]} left out by --without-{name}", yellow=True, bold=True)
+        elif kind == _NOT_PLAYED:
+            terminalreporter.line(f"{tests} {NEEDS[name]} not played: {why}", yellow=True, bold=True)
         else:
             terminalreporter.line(f"{tests} {NEEDS[name]} FAILED without it: {why}", red=True, bold=True)
             terminalreporter.line(f"  to leave them out, type: pytest --without-{name}", red=True)
@@ -119,5 +131,5 @@ def _properties(reporter: pytest.TerminalReporter) -> Iterator[tuple[str, str]]:
     for outcome in ("skipped", "error", "failed"):
         for report in reporter.stats.get(outcome, ()):
             for key, value in getattr(report, "user_properties", ()):
-                if key in {_LEFT_OUT, _MISSING}:
+                if key in {_LEFT_OUT, _MISSING, _NOT_PLAYED}:
                     yield key, str(value)

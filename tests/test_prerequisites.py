@@ -121,3 +121,18 @@ def test_what_is_left_out_is_counted(options: tuple[str, ...], count: int, line:
     result = run(closing, *options)
     result.assert_outcomes(passed=5 - count, skipped=count)
     result.stdout.fnmatch_lines(["*= NOT TESTED =*", line])
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("", {"skipped": 1, "passed": 1}), ("true", {"errors": 1, "passed": 1})])
+def test_what_no_package_brings_is_not_played_and_fails_in_ci(
+    ci: str, outcome: dict[str, int], closing: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine with Python and nothing else goes without the program openssl, and is shown what it did not test."""
+    closing.makepyfile("import pytest\n@pytest.mark.openssl\ndef test_time(): pass\ndef test_neither(): pass")
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setenv("CI", ci)
+    result = run(closing)
+    result.assert_outcomes(**outcome)
+    result.stdout.fnmatch_lines(
+        ["*= NOT TESTED =*", "1 test that needs the program openssl *: it is not on the PATH, *"]
+    )

@@ -668,6 +668,7 @@ def test_a_site_shows_what_is_claimed(made: Path) -> None:
     assert all(f"{profile}: " in row for profile in PROFILES)
 
 
+@pytest.mark.openssl
 def test_a_time_authority_dates_a_certificate(call: Call, copy: Path, tmp_path: Path) -> None:
     """Its answer lies beside the certificate, and is verified with what the reader trusts."""
     file, authority = copy / "certificate.json", Authority(tmp_path / "authority")
