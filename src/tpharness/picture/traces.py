@@ -187,7 +187,7 @@ def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) ->
         if not one.file or only not in (None, one):
             continue
         case = trace.case(one)
-        if case.turns:  # of a chat application, whose turns are no timeline (`applications`)
+        if case.turns:  # of a chat application, whose turns are not a timeline (`applications`)
             continue
         timeline = timeline_of_trace(case)
         name = one.case if len(pairs) == 1 else f"{one.case} ({one.server}, {one.client})"

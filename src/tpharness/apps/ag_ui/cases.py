@@ -1,4 +1,4 @@
-"""The cases of a server of AG-UI, and the inputs that are no ordinary ones. Pure.
+"""The cases of a server of AG-UI, and the inputs that are not ordinary. Pure.
 
 In: what the answers to the prompts have passed. Out: sources of cases by their ids, in the order in which they are
 played: a cut and the turn after it are two cases, played together.

@@ -44,7 +44,7 @@ _TO_DO = frozenset(
         *("execution_mode", "priority", "timeout_ms"),
     )
 )
-"""What says how a client or an orchestrator handles an interruption, which is no fact of it."""
+"""What says how a client or an orchestrator handles an interruption, which is not a fact about it."""
 _PROMPTS = frozenset(("instructions", "system_prompt", "system_prompts"))
 _ALL = _PROMPTS.union(_NAMES)
 
