@@ -21,7 +21,7 @@ from tpharness.wires import checked
 from tpharness.wires.contract import NO_EVENTS, UNFINISHED
 from tpharness.wires.registry import default_wire
 
-__all__ = ["RepairFormat", "check", "check_data", "check_scenario", "input_beside", "is_input"]
+__all__ = ["RepairFormat", "check", "check_data", "check_json", "check_scenario", "input_beside", "is_input"]
 
 RepairFormat: TypeAlias = Literal[
     "thread", "ai-sdk", "pydantic-ai", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
@@ -45,7 +45,7 @@ def check(
     known by its content and held to the rules of AG-UI; `NAME.input.json` beside a `Path` is the input that it answers.
 
     `format` names that of a stored conversation, as a `Path`, a list of messages or an object that has them; messages
-    of the AI SDK and of Pydantic AI are recognised without it.
+    of the AI SDK and of Pydantic AI are recognised without it, and so is an object that is plainly a request to an API.
 
     InputError for a file that cannot be read, UsageError for a value of another type, an unknown major or format.
     """
@@ -56,10 +56,7 @@ def check(
     if format is not None:
         return _check_in_format(document, format)
     if isinstance(document, Mapping):
-        recognised = None if "turns" in document else _stored_format(document)
-        if recognised is not None:
-            return _check_in_format(document, recognised)
-        return check_as_read(dict(document), observations=True)
+        return _check_value(dict(document), None)[1]
     if isinstance(document, Path):
         if document.suffix in (".yaml", ".yml"):
             return check_scenario(document)
@@ -68,9 +65,9 @@ def check(
     if isinstance(document, bytes | bytearray | memoryview):
         return check_stream(bytes(document), major=major)
     _require_list(document)
-    recognised = _stored_format(document)
-    if recognised is not None:
-        return _check_in_format(document, recognised)
+    first = document[0] if document else None
+    if isinstance(first, Mapping) and "parts" in first and (recognised := _recognise(document)) is not None:
+        return _check_value(document, recognised)[1]
     if is_of_server(document, list(document)):
         return _check_events(document)
     wire = default_wire()
@@ -113,42 +110,49 @@ def check_data(data: bytes, file: str, *, major: int | None = None, posted: byte
             return _check_event_lines(data, file)
     if is_input(file):
         return [finding.with_place(file=file) for finding in checked.check_input(data)]
+    return check_json(data, file)[1]
+
+
+def check_json(data: bytes, file: str | None, format_: str | None = None) -> tuple[str, list[Finding]]:
+    """Return the format that a document in JSON is in, "" if it is not JSON, and what is wrong with it."""
     parsed = parse_json(data, file=file)
-    found = list(parsed.findings)
-    if parsed.ok:
-        recognised = _stored_format(parsed.value)
-        of_value = (
-            check_as_read(parsed.value, observations=True)
-            if recognised is None
-            else _check_in_format(parsed.value, recognised)
-        )
-        found += [finding.with_place(file=file) for finding in of_value]
-    return found
+    if not parsed.ok:
+        return "", list(parsed.findings)
+    known, found = _check_value(parsed.value, format_, safe=not parsed.findings)
+    return known, [*parsed.findings, *(finding.with_place(file=file) if file else finding for finding in found)]
 
 
-def _stored_format(value: Any) -> str | None:
-    """Return the format of the messages of another program where it is plain, None elsewhere."""
-    messages = value.get("messages") if isinstance(value, Mapping) else value
-    first = messages[0] if isinstance(messages, Sequence) and messages else None
-    if not (isinstance(first, Mapping) and "parts" in first) or find_spec("tpharness.histories") is None:
-        return None
-    found: str | None = import_module(_STORED).format_of(value)
-    return found if found in ("ai-sdk", "pydantic-ai") else None
+def _check_in_format(document: Any, format_: str) -> list[Finding]:
+    if isinstance(document, Path):
+        return check_json(read_file(document), str(document), format_)[1]
+    if isinstance(document, bytes | bytearray | memoryview):
+        return check_json(bytes(document), None, format_)[1]
+    return _check_value(document, format_)[1]
 
 
-def _check_in_format(document: Any, name: str) -> list[Finding]:
-    """Return what is wrong with a stored conversation in a format, as `tpharness check --from` finds it."""
+def _check_value(value: Any, format_: str | None, *, safe: bool = False) -> tuple[str, list[Finding]]:
+    """Return the format of a JSON value, recognised where it is not given, and what is wrong with it as one.
+
+    What is in no format that is known is held to be a thread. `safe` is that of `check_thread`.
+    """
+    known = format_ or _recognise(value) or "thread"
+    if known == "thread":
+        return known, check_as_read(value, observations=True, safe=safe)
     if find_spec("tpharness.histories") is None:
         raise UsageError("format= needs the package tpharness.histories", hint="install tpharness whole")
     room: Any = import_module(_STORED)
-    known = room.require_format(name)
-    if not isinstance(document, Path | bytes | bytearray | memoryview):
-        found: list[Finding] = room.check_stored(document, known)
-        return found
-    file = str(document) if isinstance(document, Path) else None
-    parsed = parse_json(read_file(document) if isinstance(document, Path) else bytes(document), file=file)
-    of_value = room.check_stored(parsed.value, known) if parsed.ok else []
-    return [*parsed.findings, *(finding.with_place(file=file) if file else finding for finding in of_value)]
+    found: list[Finding] = room.check_stored(value, room.require_format(known), safe=safe)
+    return known, found
+
+
+def _recognise(value: Any) -> str | None:
+    """Return the format of a value where it is plain, None elsewhere."""
+    if isinstance(value, Mapping) and "turns" in value:  # without loading what knows the others
+        return "thread"
+    if find_spec("tpharness.histories") is None:
+        return None
+    found: str | None = import_module(_STORED).format_of(value)
+    return found
 
 
 def _check_event_lines(data: bytes, file: str) -> list[Finding]:

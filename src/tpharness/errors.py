@@ -42,7 +42,10 @@ class TpharnessError(Exception):
     """Base of every exception that tpharness raises on purpose.
 
     `detail` is what the message ends with, and what differs from one time to another; `symptom` is the message without.
+    `findings` is what is wrong with a document that cannot be used, where that is known.
     """
+
+    findings: tuple[Finding, ...] = ()
 
     def __init__(self, message: str, *, hint: str = "", detail: str = "") -> None:
         super().__init__(without_credentials(f"{message}; {detail}" if detail else message))

@@ -52,12 +52,19 @@ def results(found: Imported) -> list[Any]:
 # ------------------------------------------------------------------------------------------------ by hand
 
 
-@pytest.mark.parametrize("state", ["done", None])
-def test_a_state_that_nobody_knows_loses_the_output_and_says_so(state: str | None) -> None:
-    """The call waits, as for all that can be known."""
-    (loss,) = imported(call(state, output="booked")).losses
+@pytest.mark.parametrize("state", ["done", "result", None])
+def test_a_state_that_nobody_knows_is_said_and_the_output_is_kept(state: str | None) -> None:
+    """The tool has run, which is not forgotten: the call is what its other fields say, as `repair` reads it."""
+    found = imported(call(state, output="booked"))
+    assert results(found) == [("success", "booked")]
+    (loss,) = found.losses
     assert (loss.pointer, loss.what) == ("/1/parts/0", "tool-book")
-    assert loss.why.endswith("it is kept as one that waits for its output, without output")
+    assert loss.why.endswith("it is kept as one that has its output")
+    failed = imported(call(state, errorText="full"))
+    assert results(failed) == [("error", "full")]
+    assert [why.partition("kept as ")[2] for _, _, why in said(failed)] == ["one that failed"]
+    (waiting,) = imported(call(state)).losses
+    assert waiting.why.endswith("it is kept as one that waits for its output")
 
 
 def test_the_form_of_older_releases_is_named_with_what_it_had() -> None:

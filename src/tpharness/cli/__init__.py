@@ -18,7 +18,7 @@ from typing import NoReturn, TextIO
 
 from tpharness.cli.app import InterruptedCommandError, ReaderGoneError, app
 from tpharness.cli.stop_signals import STOP
-from tpharness.errors import ScenarioError, ThreadError, TpharnessError
+from tpharness.errors import ScenarioError, TpharnessError
 from tpharness.printable import say
 
 __all__ = ["app", "main"]
@@ -83,10 +83,9 @@ def _exit_interrupted() -> NoReturn:
 
 
 def _print_error(error: TpharnessError) -> None:
-    if isinstance(error, ScenarioError | ThreadError):
-        for finding in error.findings:
-            say(finding.line(), err=True)
-            say(f"  {finding.remedy}", err=True)
+    for finding in error.findings:
+        say(finding.line(), err=True)
+        say(f"  {finding.remedy}", err=True)
     if not isinstance(error, ScenarioError):  # its findings name the file
         say(f"tpharness: {error!s}", err=True)
         if error.hint:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from tpharness.checking import check_data, check_scenario, input_beside, is_input
+from tpharness.checking import check_data, check_json, check_scenario, input_beside, is_input
 from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone
 from tpharness.cli.files import check_stdin_once, read_bytes
@@ -16,8 +15,6 @@ from tpharness.cli.options import Argument, Option
 from tpharness.document_files import sort_of
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
-from tpharness.protocol.parse import parse_json
-from tpharness.protocol.reading import check_as_read
 
 __all__ = ["check"]
 
@@ -59,22 +56,7 @@ class CheckAs:
         if self.source is None and not are_messages and (sort_of(name, data) != "json" or is_input(name)):
             posted = self.posted if self.posted is not None else input_beside(Path(name), data)
             return "", check_data(data, name, major=self.major, posted=posted)
-        parsed = parse_json(data, file=name)
-        if not parsed.ok:
-            return "", list(parsed.findings)
-        format_, found = _check_value(parsed.value, self.source, safe=not parsed.findings)
-        return format_, [*parsed.findings, *(finding.with_place(file=name) for finding in found)]
-
-
-def _check_value(value: Any, source: str | None, *, safe: bool) -> tuple[str, list[Finding]]:
-    """Check a JSON value as a thread, or in another format, which is recognised where it is plain."""
-    of_thread = source == "thread" or (source is None and isinstance(value, Mapping) and "turns" in value)
-    if of_thread or (source is None and find_spec("tpharness.histories") is None):
-        return "thread", check_as_read(value, observations=True, safe=safe)
-    from tpharness.histories.stored.formats import check_stored, format_of, require_format  # noqa: PLC0415  # a room
-
-    format_ = (require_format(source) if source is not None else format_of(value)) or "thread"
-    return format_, check_stored(value, format_)
+        return check_json(data, name, self.source)
 
 
 def _note(finding: Finding) -> BatchNote:
@@ -142,6 +124,13 @@ def check(
         raise UsageError("--input is the input of one stream", hint="check the streams one after the other")
     posted = read_bytes(input) if input is not None else None
     options = BatchOptions(
-        output=output, as_json=json, jobs=jobs, resume=resume, force=force, verdict=_verdict, endings=_ENDINGS
+        output=output,
+        as_json=json,
+        jobs=jobs,
+        resume=resume,
+        force=force,
+        verdict=_verdict,
+        endings=_ENDINGS,
+        named=_DOUBTFUL,
     )
     each_document(files, CheckAs(source, major, level, posted), options)

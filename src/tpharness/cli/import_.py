@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_json
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, parse_document
 from tpharness.cli.options import Argument, Option
-from tpharness.errors import UsageError, did_you_mean
-from tpharness.findings import Level
+from tpharness.errors import TpharnessError, UsageError, did_you_mean
+from tpharness.findings import Finding, Level
 from tpharness.histories.conversations import READERS
-from tpharness.histories.stored.formats import check_stored, messages_of
+from tpharness.histories.stored.formats import messages_of, why_not_imported, wrong_messages
 from tpharness.scenario.fields import normalize_time
 
 __all__ = ["import_"]
@@ -32,25 +32,34 @@ class ImportFrom:
     strict: bool
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
-        value, notes = document_json(document)
-        messages = messages_of(value)
+        parsed = parse_document(document)
+        value, messages = parsed.value, messages_of(parsed.value)
         name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
         named = _thread_id(self.thread_id, value, name)
-        imported = READERS[self.source](messages, agent_id=self.agent, thread_id=named, at=self.at)
-        found = [one for one in check_stored(messages, self.source) if one.level is Level.MUST]
+        odd = [finding for finding in parsed.findings if finding.level is not Level.MUST]
+        found = [finding for finding in parsed.findings if finding not in odd] + wrong_messages(messages, self.source)
+        try:
+            imported = READERS[self.source](messages, agent_id=self.agent, thread_id=named, at=self.at)
+        except TpharnessError as error:  # what `check` finds is said, also where it is not why there is no thread
+            error.findings = tuple(found or why_not_imported(error))
+            raise
         losses = [BatchNote.of_loss(loss) for loss in imported.losses]
-        said = (*notes, *(BatchNote(line=f"{one.line()}; {one.remedy}", why=one.code) for one in found), *losses)
+        said = (*(BatchNote(line=one.line()) for one in odd), *map(_note, found), *losses)
         facts: dict[str, Any] = {
             "left_out": [loss.as_json() for loss in imported.losses],
             "findings": [one.as_json() for one in found],
         }
-        if self.strict and (losses or found):
+        if self.strict and (losses or found or parsed.incomplete):
             takes = "takes no messages that break rules (`tpharness repair`)"
             why = takes if found else "allows nothing to be left out"
             refusal = BatchNote(line=f"{document.name}: not imported, since --strict {why}")
             return DocumentDone(outcome="incomplete", code=1, notes=(*said, refusal), facts=facts)
         outcome = _THOUGH_WRONG if found else "imported"
         return DocumentDone(outcome=outcome, value=imported.thread, notes=said, facts=facts)
+
+
+def _note(finding: Finding) -> BatchNote:
+    return BatchNote(line=f"{finding.line()}; {finding.remedy}", why=finding.code)
 
 
 def _thread_id(given: str | None, value: Any, name: str) -> str:
@@ -90,5 +99,7 @@ def import_(
     if time is None:
         raise UsageError(f"--at: {at!r} is not a time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset")
     work = ImportFrom(source, agent, thread_id, time, strict)
-    options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True)
+    options = BatchOptions(
+        output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True, named=_THOUGH_WRONG
+    )
     each_document(files, work, options)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_json
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, parse_document
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, quote
-from tpharness.histories.stored.formats import STORED_FORMATS, format_of, repair_stored, require_format
+from tpharness.histories.stored.formats import STORED_FORMATS, Repaired, format_of, repair_stored, require_format
 from tpharness.histories.stored.problems import DROPPED_KINDS
 from tpharness.histories.stored.sequence import Change
 from tpharness.model_apis.request import read_request
@@ -35,7 +35,8 @@ class RepairIn:
     """Whether the document is a request to a model's API, whatever else it might be."""
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
-        value, notes = document_json(document)
+        parsed = parse_document(document)
+        value = parsed.value
         if self.of_request:
             found = require_format(read_request(value, provider=self.source, model=self.model).provider)
         elif self.source is not None:
@@ -47,7 +48,12 @@ class RepairIn:
                 f"{document.name} could be in several formats, or in none that is known",
                 hint=f"name it: --from {'|'.join(STORED_FORMATS)}",
             )
-        repaired = repair_stored(value, found, model=self.model, drop_results=self.drop_results)
+        if parsed.incomplete:  # what is not in the value, such as the first of two equal keys, would be lost
+            repaired = Repaired(value=value, left=parsed.incomplete)
+        else:
+            repaired = repair_stored(value, found, model=self.model, drop_results=self.drop_results)
+        odd = [finding for finding in parsed.findings if finding not in parsed.incomplete]
+        notes = tuple(BatchNote(line=finding.line()) for finding in odd)
         named = "" if document.alone else f"{document.name}: "
         lines = [f"{named}{_words(change)}" for change in repaired.changes]
         outcome = "valid"
@@ -69,9 +75,7 @@ class RepairIn:
         if self.prints:
             shown = tuple(BatchNote(line=line) for line in lines)
             return DocumentDone(outcome=outcome, code=code, value=result, notes=(*notes, *shown), facts=facts)
-        return DocumentDone(
-            outcome=outcome, code=code, value=result, lines=tuple(lines), notes=tuple(notes), facts=facts
-        )
+        return DocumentDone(outcome=outcome, code=code, value=result, lines=tuple(lines), notes=notes, facts=facts)
 
 
 def _words(change: Change) -> str:

@@ -45,6 +45,11 @@ class Parsed:
     findings: tuple[Finding, ...]
     ok: bool = True
 
+    @property
+    def incomplete(self) -> tuple[Finding, ...]:
+        """What the value does not have of the document, or not as every reader has it: all but a byte order mark."""
+        return tuple(finding for finding in self.findings if finding.kind is not BOM)
+
 
 def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE) -> Parsed:
     """Parse bytes strictly; duplicate keys, unsafe numbers and lone surrogates are reported with their places.

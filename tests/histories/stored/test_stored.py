@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from benchmarks.stored_conversations import thread_conversation as make_store_thread
 from conformance.bad_documents import load_bad_documents, load_good_threads, make_document
+from pydantic_ai import messages
 from tests.model_apis.cases import CASES, Case
 
 from tpharness.errors import TpharnessError, UsageError
@@ -153,6 +154,16 @@ UI: Mapping[str, tuple[list[Any], list[tuple[str, str]], list[Any] | None]] = {
     "an answer without its output": (
         [asked(1), answer(1, {k: v for k, v in used("c1").items() if k != "output"}), *LATER],
         [("stored-malformed", "/1/parts/0")],
+        None,
+    ),
+    "a refusal without its text": (
+        [asked(1), answer(1, used("c1", "output-error")), *LATER],
+        [("stored-malformed", "/1/parts/0")],
+        None,
+    ),
+    "a tool without a name": (
+        [asked(1), answer(1, {**used("c1"), "type": "tool-"}), *LATER],
+        [("stored-malformed", "/1/parts/0/type")],
         None,
     ),
     "a role that is not known": ([{"role": "tool", "parts": []}], [("stored-malformed", "/0")], None),
@@ -305,6 +316,30 @@ MESSAGES: Mapping[str, tuple[list[Any], list[tuple[str, str]], list[Any] | None]
         [("stored-state-unknown", "/1/state")],
         None,
     ),
+    "an answer of another tool": (
+        [REQUEST, said("response", 2, called("c1")), said("request", 3, {**returned("c1"), "tool_name": "book"})],
+        [("return-of-another-tool", "/2/parts/0")],
+        None,
+    ),
+    "a return without its content": (
+        [
+            *[REQUEST, said("response", 2, called("c1"))],
+            said("request", 3, {k: v for k, v in returned("c1").items() if k != "content"}),
+        ],
+        [("stored-malformed", "/2/parts/0")],
+        None,
+    ),
+    "a prompt that is null": (
+        [said("request", 1, {**PROMPT, "content": None}), RESPONSE],
+        [("stored-malformed", "/0/parts/0/content")],
+        None,
+    ),
+    "a text that is not a time": (
+        [REQUEST, {**RESPONSE, "timestamp": "yesterday"}],
+        [("stored-malformed", "/1/timestamp")],
+        None,
+    ),
+    "a list that is not a kind": ([{"kind": [], "parts": []}], [("stored-malformed", "/0")], None),
     "a kind that is not known": ([{"kind": "event", "parts": []}], [("stored-malformed", "/0")], None),
 }
 
@@ -335,6 +370,11 @@ DOUBTFUL: Mapping[str, tuple[StoredFormat, list[Any], tuple[str, str]]] = {
     "a part of another program": (
         "ai-sdk",
         [asked(1), answer(1, {"type": "card", "title": "Paris"}, TEXT)],
+        ("stored-part-unknown", "/1/parts/0"),
+    ),
+    "a part that Pydantic AI does not have": (
+        "pydantic-ai",
+        [REQUEST, said("response", 2, {"part_kind": "wibble"}, WORDS)],
         ("stored-part-unknown", "/1/parts/0"),
     ),
     "a message that is older than the one before it": (
@@ -388,6 +428,15 @@ def test_what_is_doubtful_is_found_and_left(name: StoredFormat, stored: Any, fou
     made = repair_stored(stored, name)
     assert not made.changes
     assert made.left == ()
+
+
+def test_every_part_of_pydantic_ai_is_known() -> None:
+    """Those of the release that is installed."""
+    kinds = {getattr(one, "part_kind", None) for one in vars(messages).values() if isinstance(one, type)} - {None}
+    assert {"text", "tool-call", "compaction"} <= kinds
+    for kind in kinds:
+        found = check_stored([said("response", 1, {"part_kind": kind})], "pydantic-ai")
+        assert "stored-part-unknown" not in {finding.code for finding in found}, kind
 
 
 @pytest.mark.parametrize(("name", "stored"), RIGHT)

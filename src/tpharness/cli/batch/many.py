@@ -22,7 +22,7 @@ from tpharness.cli.batch.notes import Notes, with_name
 from tpharness.cli.batch.outputs import Output, open_output, write_result
 from tpharness.cli.batch.sources import BatchSource, Sources
 from tpharness.cli.batch.work import BatchNote, BatchOptions, DocumentDone, Work
-from tpharness.errors import InputError, ScenarioError, ThreadError, TpharnessError
+from tpharness.errors import InputError, TpharnessError
 from tpharness.findings import Level
 from tpharness.output import json_bytes, write_bytes
 from tpharness.printable import say
@@ -37,6 +37,8 @@ _MUST = Level.MUST.value
 _A_FEW = 5
 """So many broken rules are seen at a glance; of more it is said how often each is broken."""
 _MOST_CODES = 8
+_MOST_NAMES = 100
+"""Documents that are named before the total, so that memory does not grow with their number (docs/DOCUMENTS.md)."""
 _PROGRESS_EVERY = 0.3
 
 
@@ -151,11 +153,10 @@ def _result(name: str, done: DocumentDone, options: BatchOptions) -> bytes | Non
 
 def _of_error(error: TpharnessError) -> DocumentDone:
     outcome = "unreadable" if isinstance(error, InputError) else "refused"
-    findings = error.findings if isinstance(error, ScenarioError | ThreadError) else ()
-    shown = [finding.line() for finding in findings[:_SHOWN_FINDINGS]]
-    more = len(findings) - len(shown)
+    shown = [finding.line() for finding in error.findings[:_SHOWN_FINDINGS]]
+    more = len(error.findings) - len(shown)
     notes = [error.line, *(f"  {line}" for line in shown), *([f"  and {more} more"] if more > 0 else [])]
-    facts = {"error": error.line, "findings": [finding.as_json() for finding in findings]}
+    facts = {"error": error.line, "findings": [finding.as_json() for finding in error.findings]}
     return DocumentDone(outcome=outcome, code=2, facts=facts, notes=tuple(BatchNote(line=note) for note in notes))
 
 
@@ -169,6 +170,7 @@ class _Total:
     wrong: Counter[str] = field(default_factory=Counter)
     """In how many documents each rule is broken."""
     as_before: int = 0
+    named: list[str] = field(default_factory=list)
     notes: Notes = field(default_factory=Notes)
     begun: float = field(default_factory=time.monotonic)
     _shows: bool = field(default_factory=lambda: sys.stderr.isatty())  # noqa: PLW0108  # it may be another one by then
@@ -177,6 +179,8 @@ class _Total:
     def take(self, one: _One, output: Output) -> None:
         self.code = max(self.code, one.entry.code)
         self.outcomes[one.entry.outcome] = self.outcomes.get(one.entry.outcome, 0) + 1
+        if one.entry.outcome == self.options.named and len(self.named) < _MOST_NAMES:
+            self.named.append(one.name)
         done = one.done
         if done is None:
             self.as_before += 1
@@ -230,6 +234,11 @@ class _Total:
             most = self.wrong.most_common(_MOST_CODES)
             more = f", and {len(self.wrong) - len(most)} more" if len(self.wrong) > len(most) else ""
             say(f"broken most: {', '.join(f'{code} in {count:,}' for code, count in most)}{more}", err=err)
+        if not self.options.as_json:  # its lines name every document
+            outcome = self.options.named
+            more = self.outcomes.get(outcome, 0) - len(self.named)
+            said = [f"{outcome}: {name}" for name in self.named]
+            say(*said, *([f"{outcome}: and {more:,} more, which --json names"] if more else []), err=err)
         judged = self.options.verdict
         passed = f"; {judged(self.outcomes)}" if judged is not None and self.code == 0 else ""
         say(self._counts() + passed, err=err)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from tpharness.errors import InputError
 from tpharness.protocol.losses import Loss
-from tpharness.protocol.parse import parse_json, unreadable
+from tpharness.protocol.parse import Parsed, parse_json, unreadable
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
 
@@ -22,6 +22,7 @@ __all__ = [
     "Work",
     "document_json",
     "document_thread",
+    "parse_document",
 ]
 
 JSON_FILES = (".json", ".jsonl", ".ndjson")
@@ -55,6 +56,8 @@ class BatchOptions:
     verdict: Callable[[Collection[str]], str] | None = None
     """For a command that judges: what is said of the outcomes where the code is 0. The total is part of its output."""
     endings: tuple[str, ...] = JSON_FILES
+    named: str = ""
+    """The outcome whose documents are named before the total, because nothing else names each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,12 @@ Work = Callable[[BatchDocument], DocumentDone]
 
 def document_json(document: BatchDocument) -> tuple[Any, list[BatchNote]]:
     """Return the JSON value of a document, and what was odd about its text. InputError if there is none."""
+    parsed = parse_document(document)
+    return parsed.value, [BatchNote(line=finding.line()) for finding in parsed.findings]
+
+
+def parse_document(document: BatchDocument) -> Parsed:
+    """Return the JSON value of a document, with what readers could disagree about. InputError if there is none."""
     name, data = document.name, document.data
     if data.startswith((b"data:", b"event:", b":")):
         hint = f"`tpharness fold {shlex.quote(name)}` makes a thread of a stream"
@@ -107,7 +116,7 @@ def document_json(document: BatchDocument) -> tuple[Any, list[BatchNote]]:
     parsed = parse_json(data, file=name)
     if not parsed.ok:
         raise unreadable(parsed)
-    return parsed.value, [BatchNote(line=finding.line()) for finding in parsed.findings]
+    return parsed
 
 
 def document_thread(document: BatchDocument) -> tuple[dict[str, Any], list[BatchNote]]:

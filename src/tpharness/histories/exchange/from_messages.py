@@ -167,6 +167,7 @@ class _Reader:
 
     def _kept_parts(self, message: Mapping[str, Any], pointer: str) -> Sequence[dict[str, Any]]:
         kept = []
+        order = {call: number for number, call in enumerate(self._calls)}
         for index, part in enumerate(message["parts"]):
             place, kind, call = f"{pointer}/parts/{index}", part["part_kind"], part.get("tool_call_id")
             answers = kind == "tool-return" or (kind == "retry-prompt" and part.get("tool_name") is not None)
@@ -181,7 +182,17 @@ class _Reader:
                 if answers:
                     del self._calls[str(call)]
                 kept.append(from_library(part, at=self.now))
-        return kept
+        return self._in_order(kept, order, pointer)
+
+    def _in_order(self, parts: list[dict[str, Any]], order: Mapping[str, int], pointer: str) -> list[dict[str, Any]]:
+        """R11: the returns of a request in the order of their calls; the other parts stay where they are."""
+        answers = [part for part in parts if _answered_call(part) in order]
+        ordered = sorted(answers, key=lambda part: order[str(_answered_call(part))])
+        if ordered == answers:
+            return parts
+        self._lose(pointer, "the order of its returns", "they are kept in the order of their calls (R11)")
+        rest = iter(ordered)
+        return [next(rest) if _answered_call(part) in order else part for part in parts]
 
     # ------------------------------------------------------------------- turns
 

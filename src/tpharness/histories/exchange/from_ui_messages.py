@@ -28,7 +28,7 @@ from tpharness.wires.vsp.chunks import chunk_from_object
 from tpharness.wires.vsp.parts import steering_prompt
 from tpharness.wires.vsp.records import Chunk, FinishChunk, SteeringMessageChunk
 
-__all__ = ["thread_of_ui_messages"]
+__all__ = ["state_of_call", "thread_of_ui_messages"]
 
 _ROLES = ("user", "assistant", "system")
 _AS_THEY_ARE = ("file", "source-url", "source-document", "reasoning-file", "custom")
@@ -38,6 +38,12 @@ _STATES = (
     *("input-streaming", "input-available", "approval-requested", "approval-responded"),
     *("output-available", "output-error", "output-denied"),
 )
+_AS_ITS_FIELDS_SAY: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "output-available": ("has its output", ("output",)),
+    "output-error": ("failed", ("errorText", "rawInput")),
+    "input-available": ("waits for its output", ()),
+}
+"""What a call is kept as that has no state which is known, and with which of its fields."""
 
 
 def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str) -> Imported:
@@ -141,10 +147,11 @@ def _call_losses(part: Mapping[str, Any], place: str) -> Iterator[Loss]:
     """Yield what the thread does not have of a call, or not in this form."""
     state = part.get("state")
     if state not in _STATES:
-        rest = [name for name in part if name not in ("type", "state", "input", "toolName", *_ON_CALLS)]
+        words, kept = _AS_ITS_FIELDS_SAY[state_of_call(part)]
+        rest = [name for name in part if name not in ("type", "state", "input", "toolName", *kept, *_ON_CALLS)]
         has = f", without {', '.join(rest)}" if rest else ""
         said = f"{state!r} is not a state of a call" if state is not None else "it has no state"
-        yield Loss(pointer=place, what=part["type"], why=f"{said}, so it is kept as one that waits for its output{has}")
+        yield Loss(pointer=place, what=part["type"], why=f"{said}, so it is kept as one that {words}{has}")
     elif state == "output-available" and part.get("preliminary"):
         yield Loss(pointer=f"{place}/output", what="a preliminary output", why="the call is kept as one that waits")
     elif state == "output-available" and "output" not in part:
@@ -157,6 +164,16 @@ def _call_losses(part: Mapping[str, Any], place: str) -> Iterator[Loss]:
     if isinstance(part.get("input"), str):
         why = "they stay a text; a model's API is sent an object in their place"
         yield Loss(pointer=f"{place}/input", what="arguments as text", why=why)
+
+
+def state_of_call(part: Mapping[str, Any]) -> str:
+    """Return the state of a call, or what its other fields say where it has one that the format does not have."""
+    state = part.get("state")
+    if state in _STATES:
+        return str(state)
+    if "output" in part:
+        return "output-available"
+    return "output-error" if isinstance(part.get("errorText"), str) else "input-available"
 
 
 def _approved(part: Mapping[str, Any]) -> Any:
@@ -228,7 +245,7 @@ def _call(part: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str,
     metadata = part.get("callProviderMetadata")
     named = {**base, "toolName": name, **({"providerMetadata": metadata} if metadata is not None else {})}
     begun = {"type": "tool-input-start", **named}
-    state = part.get("state")
+    state = state_of_call(part)
     if state == "input-streaming":
         return [begun], []
     if state == "output-error" and part.get("input") is None:

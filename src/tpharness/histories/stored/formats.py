@@ -7,16 +7,17 @@ the rules of threads, the importer of the format, the rules of a model's API.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from tpharness.document_files import NO_TIME
 from tpharness.errors import TpharnessError, UsageError, did_you_mean
 from tpharness.finding_log import keep_first
-from tpharness.findings import Finding, Level
+from tpharness.findings import Finding, Level, Place
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
 from tpharness.histories.stored import problems, pydantic_ai, requests, ui_messages
+from tpharness.histories.stored.plain import PLAIN
 from tpharness.histories.stored.sequence import Change
 from tpharness.histories.stored.threads import repair_thread
 from tpharness.model_apis.check import check_payload
@@ -34,6 +35,8 @@ __all__ = [
     "messages_of",
     "repair_stored",
     "require_format",
+    "why_not_imported",
+    "wrong_messages",
 ]
 
 StoredFormat: TypeAlias = str
@@ -92,18 +95,37 @@ def require_format(name: str) -> StoredFormat:
     return found
 
 
-def check_stored(value: Any, name: StoredFormat, *, observations: bool = True) -> list[Finding]:
-    """Return what is wrong with a document of a format."""
+def check_stored(
+    value: Any, name: StoredFormat, *, model: str | None = None, observations: bool = True, safe: bool = False
+) -> list[Finding]:
+    """Return what is wrong with a document of a format: the one judgement, of `check`, `repair` and `import`.
+
+    `model` decides what a request may have; `observations` and `safe` are those of `check_thread`.
+    """
     if name == "thread":
-        return check_as_read(value, observations=observations)
+        return check_as_read(value, observations=observations, safe=safe)
     if name in API_NAMES:
-        request = read_request(value, provider=name)
+        request = read_request(value, provider=name, model=model)
         found = check_payload(request.provider, request.payload, options=request.options)
         _, changes = requests.repair_request(value, name)
         return found + [change.finding() for change in changes if change.kind is problems.HALF_ARGUMENTS]
     messages = messages_of(value)
+    if PLAIN[name](messages):
+        return []
+    found = _check_messages(messages, name)
+    return found if _breaks_rules(found) else [*found, *_import_findings(messages, name)]
+
+
+def wrong_messages(messages: Any, name: StoredFormat) -> list[Finding]:
+    """Return what breaks rules in messages of which an importer says itself whether a thread can be made of them."""
+    if PLAIN[name](messages):
+        return []
+    return [finding for finding in _check_messages(messages, name) if finding.level is Level.MUST]
+
+
+def _check_messages(messages: Any, name: StoredFormat) -> list[Finding]:
     malformed = list(keep_first(_MALFORMED[name](messages)))
-    if any(finding.level is Level.MUST for finding in malformed):
+    if _breaks_rules(malformed):
         return malformed
     _, changes = _REPAIRS[name](messages)
     found = [*malformed, *(change.finding() for change in changes)]
@@ -112,27 +134,54 @@ def check_stored(value: Any, name: StoredFormat, *, observations: bool = True) -
     return list(keep_first(found))
 
 
+def _breaks_rules(found: list[Finding]) -> bool:
+    return any(finding.level is Level.MUST for finding in found)
+
+
+def _import_findings(messages: Any, name: StoredFormat) -> list[Finding]:
+    """Return why no thread can be made of messages in which nothing else is wrong."""
+    try:
+        _IMPORTS[name](messages, agent_id="assistant", thread_id="checked", at=NO_TIME)
+    except TpharnessError as error:
+        return why_not_imported(error)
+    return []
+
+
+def why_not_imported(error: TpharnessError) -> list[Finding]:
+    """Return the findings for messages of which an importer made no thread; of a place in the thread it is said so."""
+    if not error.findings:
+        return [problems.MALFORMED.at(Place(pointer=""), str(error))]
+    return [_in_messages(finding) for finding in error.findings]
+
+
+def _in_messages(finding: Finding) -> Finding:
+    pointer = finding.place.pointer or ""
+    if pointer == "" or pointer[1:2].isdigit():  # places in the messages begin with the number of one
+        return finding
+    message = f"{finding.message}, at {pointer} of the thread that would be made"
+    return replace(finding, place=Place(pointer=""), message=message)
+
+
 def repair_stored(value: Any, name: StoredFormat, *, model: str | None = None, drop_results: bool = False) -> Repaired:
     """Repair a document of a format as far as it can be done mechanically; the result is valid, or what was given.
 
     What a tool has returned is left out only with `drop_results`, and only where it has no place.
     """
-    before = _judged(value, name, model)
+    before = check_stored(value, name, model=model, observations=False)
     weakest = Level.MUST if name in API_NAMES else Level.SHOULD
     if not any(finding.level.rank <= weakest.rank for finding in before):
         return Repaired(value=value)
     made, changes = _repaired(value, name, drop_results)
-    after = _judged(made, name, model)
-    wrong = [finding for finding in after if finding.level is Level.MUST]
-    if name == "thread" and not wrong:  # `check_thread` does not find all that cannot be repaired
-        wrong = [change.finding() for change in changes if not change.done]
+    after = check_stored(made, name, model=model, observations=False)
     done = [change for change in changes if change.done]
-    if (wrong or not done) and not any(finding.level is Level.MUST for finding in before):
+    if done and not _breaks_rules(after):
+        return Repaired(value=made, changes=tuple(done), left=tuple(after))
+    if not _breaks_rules(before):
         return Repaired(value=value)
-    if wrong or not done:
-        refused = tuple(change for change in changes if not change.done)
-        return Repaired(value=value, left=tuple(wrong or before), refused=refused)
-    return Repaired(value=made, changes=tuple(done), left=tuple(after))
+    mended = {(change.kind.code, change.pointer) for change in done}
+    wrong = [finding for finding in before if finding.level is Level.MUST]
+    left = [finding for finding in wrong if (finding.code, finding.place.pointer) not in mended] or wrong
+    return Repaired(value=value, left=tuple(left), refused=tuple(change for change in changes if not change.done))
 
 
 def _repaired(value: Any, name: StoredFormat, drop_results: bool) -> tuple[Any, list[Change]]:
@@ -145,23 +194,6 @@ def _repaired(value: Any, name: StoredFormat, drop_results: bool) -> tuple[Any, 
         return value, []
     mended, changes = _REPAIRS[name](messages, drop_results=drop_results)
     return (mended if messages is value else {**value, "messages": mended}), changes
-
-
-def _judged(value: Any, name: StoredFormat, model: str | None) -> list[Finding]:
-    """Return what is wrong with a document, by everybody who has to take it."""
-    if name in API_NAMES:
-        request = read_request(value, provider=name, model=model)
-        return check_payload(request.provider, request.payload, options=request.options)
-    found = check_stored(value, name, observations=False)
-    return found if name == "thread" or found else [*found, *_import_findings(value, name)]
-
-
-def _import_findings(value: Any, name: StoredFormat) -> list[Finding]:
-    try:
-        _IMPORTS[name](messages_of(value), agent_id="assistant", thread_id="repaired", at=NO_TIME)
-    except TpharnessError as error:
-        return list(getattr(error, "findings", ()))
-    return []
 
 
 _MALFORMED: Mapping[str, Callable[[Any], Any]] = {

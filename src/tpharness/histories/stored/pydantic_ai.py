@@ -7,6 +7,7 @@ are not answered, since Pydantic AI completes them with the next request.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from tpharness.facts import event_timestamp
@@ -24,6 +25,14 @@ _STATES: Mapping[str, tuple[str, ...]] = {
 }
 _OUTCOMES = ("success", "failed", "denied", "interrupted", "retried")
 _OF_RUN = ("run_id", "conversation_id")
+_OF_REQUESTS = ("system-prompt", "user-prompt", "tool-return", "retry-prompt", "retry-feedback")
+_OF_RESPONSES = ("text", "thinking", "tool-call", "builtin-tool-call", "builtin-tool-return", "file")
+_OF_LIBRARY = (
+    *("capability-load-delta", "compaction", "instruction", "instruction-baseline", "instruction-delta"),
+    *("instruction-digest", "model-settings-delta", "speech", "tool-availability-delta"),
+)
+"""What only the library knows; a thread has it whole, as a part of the kind `custom:pydantic_ai`."""
+_KNOWN = frozenset((*_OF_REQUESTS, *_OF_RESPONSES, *_OF_LIBRARY))
 
 
 def find_malformed(value: Any) -> Iterator[Finding]:
@@ -33,7 +42,7 @@ def find_malformed(value: Any) -> Iterator[Finding]:
         return
     for index, message in enumerate(value):
         place = f"/{index}"
-        if not isinstance(message, Mapping) or message.get("kind") not in _STATES:
+        if not isinstance(message, Mapping) or message.get("kind") not in ("request", "response"):
             yield p.MALFORMED.at(Place(pointer=place), "a message has no known kind", expected="request or response")
         elif not isinstance(message.get("parts"), list):
             yield p.MALFORMED.at(Place(pointer=f"{place}/parts"), expected="a list of parts")
@@ -41,6 +50,7 @@ def find_malformed(value: Any) -> Iterator[Finding]:
             state = message.get("state")
             if state is not None and state not in _STATES[message["kind"]]:
                 yield p.UNKNOWN_STATE.at(Place(pointer=f"{place}/state"), got=state)
+            yield from _other_time(message, place)
             for number, part in enumerate(message["parts"]):
                 yield from _malformed_part(part, f"{place}/parts/{number}")
 
@@ -50,6 +60,13 @@ def _malformed_part(part: Any, place: str) -> Iterator[Finding]:
         yield p.MALFORMED.at(Place(pointer=place), "a part has no part_kind", expected="an object with a part_kind")
         return
     kind = part["part_kind"]
+    yield from _other_time(part, place)
+    if kind not in _KNOWN:
+        yield p.UNKNOWN_PART.at(Place(pointer=place), got=kind)
+    if kind == "tool-return" and "content" not in part:
+        yield p.MALFORMED.at(Place(pointer=place), "a return has no content", expected="content")
+    if kind == "user-prompt" and not isinstance(part.get("content"), str | list):
+        yield p.MALFORMED.at(Place(pointer=f"{place}/content"), got=part.get("content"), expected="a text or a list")
     required: tuple[str, ...] = ("tool_name", "tool_call_id") if kind in ("tool-call", "tool-return") else ()
     required = (*required, "content") if kind in ("text", "thinking") else required
     for name in required:
@@ -57,6 +74,23 @@ def _malformed_part(part: Any, place: str) -> Iterator[Finding]:
             yield p.MALFORMED.at(Place(pointer=f"{place}/{name}"), got=part.get(name), expected="a text")
     if part.get("outcome") is not None and part["outcome"] not in _OUTCOMES:
         yield p.UNKNOWN_STATE.at(Place(pointer=f"{place}/outcome"), got=part["outcome"])
+
+
+def _other_time(holder: Mapping[str, Any], place: str) -> Iterator[Finding]:
+    stated = holder.get("timestamp")
+    if stated is not None and not _is_time(stated):
+        yield p.MALFORMED.at(Place(pointer=f"{place}/timestamp"), got=stated, expected="a time in ISO 8601")
+
+
+def _is_time(stated: Any) -> bool:
+    """Whether Pydantic AI takes it as a time; it takes seconds, too."""
+    if not isinstance(stated, str):
+        return isinstance(stated, int | float) and not isinstance(stated, bool)
+    try:
+        datetime.fromisoformat(stated)
+    except ValueError:
+        return False
+    return True
 
 
 def find_out_of_order(value: list[Any]) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.histories.stored import problems as p
+from tpharness.protocol import problems as of_threads
 
 __all__ = ["NO_RESULT", "Change", "Repairing", "StoredMessage", "StoredPart"]
 
@@ -212,6 +213,7 @@ class Repairing:
                         call = waiting[part.call_id].popleft()
                         answered[call] = part
                         last[part.call_id] = (call, part)
+                        self._note_other_tool(call, part)
                     elif part.call_id in last:
                         call, first = last[part.call_id]
                         part.tool = part.tool or call.tool
@@ -220,10 +222,20 @@ class Repairing:
                         late.append(part)
         for part in late:  # a call may come after its answer
             if waiting.get(part.call_id):
-                answered[waiting[part.call_id].popleft()] = part
+                call = waiting[part.call_id].popleft()
+                answered[call] = part
+                self._note_other_tool(call, part)
             else:
+                # No format has a place for an answer without its call, and to make up a call would be an invention.
+                # What a tool returned is not forgotten: it stands in the way. A failure returned nothing that could
+                # be forgotten, and a model is asked again; so it goes, and the change names it with what it says.
                 self._leave_out(p.ORPHAN, part, "R23", may=part.failed)
         return answered
+
+    def _note_other_tool(self, call: StoredPart, answer: StoredPart) -> None:
+        """Note that an answer names another tool than its call: which of the two ran is for a person to find out."""
+        if answer.tool and answer.tool != call.tool:
+            self._note(of_threads.OTHER_TOOL, answer, "", "")
 
     def _leave_out(self, kind: Kind, answer: StoredPart, ruling: str, *, may: bool) -> None:
         if may or self._drop_results:

@@ -26,6 +26,7 @@ _SHOWN: Mapping[str, Kind] = {
     p.UNORDERED.code: of_threads.CALL_ORDER,
     p.UNANSWERED.code: of_threads.INCOMPLETE,
     p.EMPTY.code: of_threads.EMPTY_MESSAGE,
+    p.HALF_ARGUMENTS.code: of_threads.UNPARSED_ARGS,
 }
 """What these are called in a thread."""
 
@@ -37,7 +38,7 @@ def repair_thread(thread: Mapping[str, Any], *, drop_results: bool = False) -> t
     turns = _without_repeated_input(turns, changes)
     sequence = [one for t, turn in enumerate(turns) for one in _sequence(turn, t)]
     repairing = Repairing(sequence, close=_closed, drop_results=drop_results)
-    changes += [_as_of_threads(change) for change in repairing.changes]
+    changes += [_as_of_threads(change, turns) for change in repairing.changes]
     kept: dict[int, list[StoredMessage]] = {t: [] for t in range(len(turns))}
     for message in repairing.messages:
         kept[message.turn].append(message)
@@ -52,7 +53,11 @@ def repair_thread(thread: Mapping[str, Any], *, drop_results: bool = False) -> t
     return {**thread, "turns": made}, changes
 
 
-def _as_of_threads(change: Change) -> Change:
+def _as_of_threads(change: Change, turns: list[dict[str, Any]]) -> Change:
+    """Return a change under the name that it has in a thread, where a call may be left open at the end of a turn."""
+    turn = turns[int(change.pointer.split("/")[2])]
+    if change.kind is p.UNANSWERED and turn.get("completion_status") == "complete":
+        return replace(change, kind=of_threads.LEFT_BEHIND)
     return replace(change, kind=_SHOWN.get(change.kind.code, change.kind))
 
 
@@ -155,7 +160,11 @@ def _read(part: Mapping[str, Any], pointer: str) -> StoredPart:
         return StoredPart(kind="call", pointer=pointer, raw=part, half=half, identity=identity, **named)
     if kind in _ANSWERS and part.get("tool_call_id") is not None:
         failed = kind == "retry-prompt" or part.get("status", "success") != "success"
-        said: Any = {"tool": str(part.get("tool_name")), "content": part.get("content"), "identity": without_time(part)}
+        said: Any = {
+            "tool": str(part.get("tool_name") or ""),
+            "content": part.get("content"),
+            "identity": without_time(part),
+        }
         call_id = str(part["tool_call_id"])
         return StoredPart(kind="answer", pointer=pointer, raw=part, call_id=call_id, failed=failed, **said)
     return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import Finding, Place, json_type
+from tpharness.histories.exchange.from_ui_messages import state_of_call
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half, read_object
 from tpharness.histories.stored.sequence import NO_RESULT, Change, Repairing, StoredMessage, StoredPart
@@ -56,7 +57,13 @@ def _malformed_part(part: Any, place: str) -> Iterator[Finding]:
     if _is_call(part):
         required = ("toolCallId", "toolName") if kind == "dynamic-tool" else ("toolCallId",)
         if part.get("state") == "output-available" and "output" not in part:
-            yield p.MALFORMED.at(Place(pointer=place), "a call that has its output has none", expected="output")
+            what = "a call in the state output-available has no output"
+            yield p.MALFORMED.at(Place(pointer=place), what, expected="output")
+        if part.get("state") == "output-error" and not isinstance(part.get("errorText"), str):
+            what = "a call in the state output-error has no errorText"
+            yield p.MALFORMED.at(Place(pointer=place), what, expected="errorText")
+        if kind == "tool-":
+            yield p.MALFORMED.at(Place(pointer=f"{place}/type"), got=kind, expected="tool- and the name of the tool")
     elif kind not in _KNOWN and not kind.startswith("data-"):
         yield p.UNKNOWN_PART.at(Place(pointer=place), got=kind)
     for name in required:
@@ -127,7 +134,7 @@ def _mended(part: Mapping[str, Any], pointer: str, changes: list[Change]) -> Map
     if not _is_call(part):
         return part
     if state not in (*_OPEN, *_FINAL):
-        found = "output-available" if "output" in part else "output-error" if "errorText" in part else "input-available"
+        found = state_of_call(part)
         changes.append(Change(kind=p.UNKNOWN_STATE, pointer=pointer, done=f"it is {found}", got=state))
         part = {**part, "state": found}
     arguments = part.get("input")
