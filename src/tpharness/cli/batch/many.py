@@ -236,9 +236,9 @@ class _Total:
             say(f"broken most: {', '.join(f'{code} in {count:,}' for code, count in most)}{more}", err=err)
         if not self.options.as_json:  # its lines name every document
             outcome = self.options.named
-            more = self.outcomes.get(outcome, 0) - len(self.named)
+            others = self.outcomes.get(outcome, 0) - len(self.named)
             said = [f"{outcome}: {name}" for name in self.named]
-            say(*said, *([f"{outcome}: and {more:,} more, which --json names"] if more else []), err=err)
+            say(*said, *([f"{outcome}: and {others:,} more, which --json names"] if others else []), err=err)
         judged = self.options.verdict
         passed = f"; {judged(self.outcomes)}" if judged is not None and self.code == 0 else ""
         say(self._counts() + passed, err=err)
