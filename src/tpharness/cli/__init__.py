@@ -18,7 +18,7 @@ from typing import NoReturn, TextIO
 
 from tpharness.cli.app import InterruptedCommandError, ReaderGoneError, app
 from tpharness.cli.stop_signals import STOP
-from tpharness.errors import ScenarioError, TpharnessError
+from tpharness.errors import ScenarioError, ThreadError, TpharnessError
 from tpharness.printable import say
 
 __all__ = ["app", "main"]
@@ -83,13 +83,14 @@ def _exit_interrupted() -> NoReturn:
 
 
 def _print_error(error: TpharnessError) -> None:
-    for finding in error.findings:
-        say(finding.line(), err=True)
-        say(f"  {finding.remedy}", err=True)
+    found = [line for finding in error.findings for line in (finding.line(), f"  {finding.remedy}")]
+    first = isinstance(error, ScenarioError | ThreadError)  # the error only sums up what was found
+    say(*(found if first else ()), err=True)
     if not isinstance(error, ScenarioError):  # its findings name the file
         say(f"tpharness: {error!s}", err=True)
         if error.hint:
             say(*(f"  {line}" for line in error.hint.splitlines()), err=True)
+    say(*(() if first else found), err=True)
 
 
 def _print_internal(error: Exception) -> None:

@@ -39,7 +39,8 @@ class ImportFrom:
         odd = [finding for finding in parsed.findings if finding.level is not Level.MUST]
         found = [finding for finding in parsed.findings if finding not in odd] + wrong_messages(messages, self.source)
         try:
-            imported = READERS[self.source](messages, agent_id=self.agent, thread_id=named, at=self.at)
+            options: Any = {"agent_id": self.agent, "thread_id": named, "at": self.at, "safe": not parsed.findings}
+            imported = READERS[self.source](messages, **options)
         except TpharnessError as error:  # what `check` finds is said, also where it is not why there is no thread
             error.findings = tuple(found or why_not_imported(error))
             raise

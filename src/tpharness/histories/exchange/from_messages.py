@@ -57,8 +57,10 @@ _MESSAGE = TaggedRecord(
 """What this module relies on; what else a thread needs is for its rules to judge."""
 
 
-def thread_of_messages(value: Any, *, agent_id: str, thread_id: str, at: str) -> Imported:
+def thread_of_messages(value: Any, *, agent_id: str, thread_id: str, at: str, safe: bool = False) -> Imported:
     """Return the thread of a list of messages; `at` is the time of what has none.
+
+    `safe` says that every value in the messages is known to have a canonical form (R38).
 
     InputError if it is not such a list, ThreadError if its messages break rules that a thread keeps.
     """
@@ -74,7 +76,8 @@ def thread_of_messages(value: Any, *, agent_id: str, thread_id: str, at: str) ->
         reader.read(message, f"/{index}")
     turns = reader.finish()
     agent = {"agent_id": agent_id, "agent_name": agent_id}
-    thread = make_thread(turns, thread_id=thread_id, agent=agent, at=reader.began or at, until=reader.now)
+    times = {"at": reader.began or at, "until": reader.now}
+    thread = make_thread(turns, thread_id=thread_id, agent=agent, **times, safe=safe and not reader.parsed)
     return Imported(thread=thread, losses=tuple(sorted(reader.losses, key=lambda loss: _order(loss.pointer))))
 
 
@@ -110,6 +113,8 @@ class _Reader:
         """The time of the first message."""
         self.now = at
         """The time of the latest message."""
+        self.parsed = False
+        """Whether there are values that stood in a text, as arguments do."""
         self.losses: list[Loss] = []
         self._turns: list[dict[str, Any] | _Run] = []
         self._run: _Run | None = None
@@ -133,6 +138,7 @@ class _Reader:
         for name, count in counts.items():  # R17: also of a response that is not kept
             run.usage[name] = run.usage.get(name, 0) + count
         parts = [_from_response(part, self.now) for part in message["parts"]]
+        self.parsed |= any(isinstance(part.get("args"), str) for part in message["parts"])
         finished = message.get("state", "complete") == "complete"
         run.interrupted |= not finished
         facts = {name: message[name] for name in _FACTS if message.get(name) is not None}

@@ -46,18 +46,19 @@ _AS_ITS_FIELDS_SAY: Mapping[str, tuple[str, tuple[str, ...]]] = {
 """What a call is kept as that has no state which is known, and with which of its fields."""
 
 
-def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str) -> Imported:
+def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str, safe: bool = False) -> Imported:
     """Return the thread of a list of messages; `at` is the time of everything in it, since the messages have none.
+
+    `safe` says that every value in the messages is known to have a canonical form (R38).
 
     InputError if it is not such a list, ThreadError if its messages break rules that a thread keeps.
     """
     messages = require_messages(value, "the AI SDK's UI messages", tag="role", tags=_ROLES, part_tag="type")
-    turns, until = plain_turns(messages, agent_id=agent_id, at=at), at
-    if turns is None:
-        turns, until = _folded_turns(messages, agent_id, at)
+    plain = plain_turns(messages, agent_id=agent_id, at=at)
+    turns, until = (plain, at) if plain is not None else _folded_turns(messages, agent_id, at)
     agent = {"agent_id": agent_id, "agent_name": agent_id}
-    thread = make_thread(turns, thread_id=thread_id, agent=agent, at=at, until=until)
-    return Imported(thread=thread, losses=tuple(_losses(messages)))
+    thread = make_thread(turns, thread_id=thread_id, agent=agent, at=at, until=until, safe=safe and plain is not None)
+    return Imported(thread=thread, losses=tuple(_losses(messages, plain=plain is not None)))
 
 
 def _folded_turns(messages: list[dict[str, Any]], agent_id: str, at: str) -> tuple[list[dict[str, Any]], str]:
@@ -78,7 +79,8 @@ def _folded_turns(messages: list[dict[str, Any]], agent_id: str, at: str) -> tup
     return document["turns"], document["updated_at"]
 
 
-def _losses(messages: list[dict[str, Any]]) -> Iterator[Loss]:
+def _losses(messages: list[dict[str, Any]], *, plain: bool) -> Iterator[Loss]:
+    """Yield what the thread does not have; of `plain` answers nothing is lost but where there is none."""
     for index, message in enumerate(messages):
         pointer = f"/{index}"
         if message.get("metadata") is not None:
@@ -87,7 +89,7 @@ def _losses(messages: list[dict[str, Any]]) -> Iterator[Loss]:
             yield Loss(pointer=pointer, what="a system prompt", why="system prompts are never stored (R8)")
         elif message["role"] == "user":
             yield from _user_losses(message["parts"], pointer)
-        else:
+        elif not (plain and message["parts"]):
             yield from _answer_losses(message["parts"], pointer)
 
 

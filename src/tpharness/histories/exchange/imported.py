@@ -44,9 +44,12 @@ def require_messages(value: Any, name: str, *, tag: str, tags: Sequence[str], pa
 
 
 def make_thread(
-    turns: list[dict[str, Any]], *, thread_id: str, agent: Mapping[str, Any], at: str, until: str
+    turns: list[dict[str, Any]], *, thread_id: str, agent: Mapping[str, Any], at: str, until: str, safe: bool = False
 ) -> dict[str, Any]:
-    """Return the thread with these turns and one agent. ThreadError if it breaks rules of its version."""
+    """Return the thread with these turns and one agent. ThreadError if it breaks rules of its version.
+
+    `safe` says that every value in the turns is known to have a canonical form (R38).
+    """
     thread = {
         "version": newest_version().value,
         "thread_id": thread_id,
@@ -55,7 +58,8 @@ def make_thread(
         "agents": {agent["agent_id"]: {**agent, "created_at": at}},
         "turns": turns,
     }
-    findings = tuple(finding for finding in check_thread(thread) if finding.level is Level.MUST)
+    safe = safe and thread_id.isascii() and str(agent["agent_id"]).isascii()  # a name may have lone surrogates
+    findings = tuple(finding for finding in check_thread(thread, safe=safe) if finding.level is Level.MUST)
     if findings:
         hint = "the places are those of the thread that would be made; correct the messages"
         raise ThreadError("no valid thread can be made of these messages", findings=findings, hint=hint)
