@@ -33,9 +33,9 @@ def assistant(content: Any = "Hello", **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **more}
 
 
-def chat_call(*ids: str, arguments: Any = '{"city":"Paris"}') -> dict[str, Any]:
+def chat_call(*ids: str, arguments: Any = '{"city":"Paris"}', name: str = "f") -> dict[str, Any]:
     """Return an assistant message of chat that calls."""
-    calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": arguments}} for i in ids]
+    calls = [{"id": i, "type": "function", "function": {"name": name, "arguments": arguments}} for i in ids]
     return assistant(None, tool_calls=calls)
 
 
@@ -135,6 +135,7 @@ SAID_IN_FULL = assistant(
     [{"type": "output_text", "text": "Hi", "annotations": []}], type="message", id="msg_1", status="completed"
 )
 SAID = {"text": "Hi"}
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 SIGNED = fcall(thought_signature="c2ln")
 ASKED = [user(), chat_call("c1", "c2")]
 THINKS = Options(thinking=True)
@@ -765,6 +766,84 @@ CASES = (
         "thinking is enabled",
         Options(server="moonshot"),
         Options(server="moonshot", thinking=False),
+    ),
+    Case(
+        "C12",
+        [user(), chat_call("c1"), chat_answer("c1")],
+        [user(), {**chat_call("c1"), "reasoning_content": "hm"}, chat_answer("c1")],
+        "/1",
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        Options(server="deepseek"),
+    ),
+    Case(
+        "C13",
+        [user(), assistant(reasoning_content="hm"), user("And?")],
+        [user(), assistant(), user("And?")],
+        "/1/reasoning_content",
+        "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property "
+        "'reasoning_content' is unsupported)]",
+        Options(server="groq"),
+    ),
+    Case(
+        "C14",
+        [user(), assistant(), {"role": "system", "content": "Be brief."}, user("And?")],
+        [{"role": "system", "content": "Be brief."}, user(), assistant(), user("And?")],
+        "/2/role",
+        "Unexpected role 'system' after role 'assistant'",
+        Options(server="mistral"),
+    ),
+    Case(
+        "C15",
+        [user(), assistant()],
+        [user(), assistant(prefix=True)],
+        "/1/role",
+        "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
+        Options(server="mistral"),
+    ),
+    Case(
+        "C16",
+        [{**user(), "name": "Ann Lee"}],
+        [{**user(), "name": "Ann_Lee-2"}],
+        "/0/name",
+        "Invalid 'messages[0].name': string does not match pattern.",
+    ),
+    *(
+        Case(
+            "C16",
+            [user(), chat_call("c1", name=bad), chat_answer("c1")],
+            [user(), chat_call("c1", name="a" * 64), chat_answer("c1")],
+            "/1/tool_calls/0/function/name",
+            f"Invalid 'messages[1].tool_calls[0].function.name': {says}",
+        )
+        for bad, says in (
+            ("weather.get", "string does not match pattern."),
+            ("", "string does not match pattern."),
+            ("a" * 65, "string too long. Expected a string with maximum length 64, but got a string with length 65"),
+        )
+    ),
+    Case(
+        "C17",
+        [user(), chat_call("c" * 41), chat_answer("c" * 41)],
+        [user(), chat_call("c" * 40), chat_answer("c" * 40)],
+        "/1/tool_calls/0/id",
+        "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a "
+        "string with length 41 instead.",
+    ),
+    Case(
+        "C18",
+        [user(), chat_call("c1"), {**chat_answer("c1"), "content": [text("A map."), PICTURE]}],
+        [user(), chat_call("c1"), chat_answer("c1"), user([text("A map."), PICTURE])],
+        "/2/content/1",
+        "Invalid 'messages[2]'. Image URLs are only allowed for messages with role 'user', but this message with role "
+        "'tool' contains an image URL.",
+    ),
+    Case(
+        "R13",
+        [user(), call("c" * 65), output("c" * 65)],
+        [user(), call("c" * 64), output("c" * 64)],
+        "/1/call_id",
+        "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string with "
+        "length 65 instead.",
     ),
     Case(
         "R12",

@@ -99,6 +99,33 @@ def test_a_request_decides_what_it_says(provider: str, body: Any, options: Optio
     assert bool(request.decided) == (body.get("model") != "gpt-5")
 
 
+CONVERSE_CALL = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"messages": [HI, CONVERSE_CALL]},
+        [CONVERSE_CALL],
+        {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "inferenceConfig": {"maxTokens": 9}},
+    ],
+)
+def test_converse_of_bedrock_is_recognised_and_not_judged(body: Any) -> None:
+    """By blocks that no other API has; Gemini has a `toolConfig`, too."""
+    with pytest.raises(UsageError, match="Bedrock's Converse API, which tpharness has no rules for"):
+        read_request(body)
+    gemini = {"contents": [], "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}}}
+    assert read_request(gemini).provider == "gemini"
+
+
+def test_thinking_beside_a_message_shows_chat_completions() -> None:
+    """No other API has the field."""
+    assert (
+        read_request([HI, {"role": "assistant", "content": "Hello", "reasoning_content": "hm"}]).provider
+        == "openai-chat"
+    )
+
+
 def test_a_model_that_is_named_beside_the_request_comes_first() -> None:
     """A log has the deployment's name in the body."""
     body = {"model": "claude-opus-4-8", "messages": [HI]}
@@ -144,7 +171,11 @@ def test_what_a_name_says_of_a_model(asked: Any, model: str, answer: bool | None
             for name in ("mistralai/Mistral-Small-4-119B-2603-NVFP4", "codestral-latest", "magistral-1")
         ),
         *((name, "moonshot") for name in ("kimi-k2.5", "moonshotai/Kimi-K2.6", "kimi-k2-thinking", "kimi-for-coding")),
-        *((name, None) for name in ("gpt-5", "kimi-k2-instruct", "deepseek-chat", "qwen3", "minimax-m2", "")),
+        *((name, "deepseek") for name in ("deepseek-reasoner", "deepseek/deepseek-v4-flash", "DeepSeek-V3.2-Exp")),
+        *(
+            (name, None)
+            for name in ("gpt-5", "kimi-k2-instruct", "deepseek-chat", "deepseek-v3", "qwen3", "minimax-m2", "")
+        ),
     ],
 )
 def test_a_model_says_which_server_takes_less(model: str, server: str | None) -> None:
@@ -160,7 +191,7 @@ def test_a_named_server_wins_over_the_model() -> None:
     assert "the server is mistral" in request.decided
     with pytest.raises(UsageError, match="is called 'vllm'") as raised:
         read_request([HI], provider="openai-chat", server="vllm")
-    assert "mistral, moonshot" in str(raised.value.hint)
+    assert "mistral, moonshot, deepseek, groq" in str(raised.value.hint)
     with pytest.raises(UsageError, match="no server of gemini") as raised:
         read_request({"contents": []}, server="mistral")
     assert raised.value.hint == "leave out --server"

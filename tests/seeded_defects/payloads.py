@@ -143,6 +143,39 @@ PAYLOAD_DEFECTS = (
         scenario=TEXT_ONLY,
         options=Options(server="moonshot"),
     ),
+    defect(
+        "C13",
+        "Thinking is sent back to a server that does not know the field.",
+        add("/1/reasoning_content", "hm"),
+        scenario=TEXT_ONLY,
+        options=Options(server="groq"),
+    ),
+    defect(
+        "C14",
+        "The system prompt of the next turn is put where the turn begins.",
+        add("/2", {"role": "system", "content": "Be brief."}),
+        scenario=TEXT_ONLY,
+        options=Options(server="mistral"),
+    ),
+    defect(
+        "C15",
+        "The message that the user sent is left out.",
+        remove("/2"),
+        scenario=TEXT_ONLY,
+        options=Options(server="mistral"),
+    ),
+    defect("C16", "The user is named as the page shows it.", add("/0/name", "Ann Lee")),
+    defect(
+        "C17",
+        "The ids of another API are sent on.",
+        replace("/1/tool_calls/0/id", "c" * 41),
+        replace("/2/tool_call_id", "c" * 41),
+    ),
+    defect(
+        "C18",
+        "A picture that a tool made is sent as its result.",
+        replace("/2/content", [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]),
+    ),
     defect("R1", "A call is sent without its output.", remove("/4")),
     defect("R2", "An output is sent without its call.", remove("/3")),
     defect("R3", "The reasoning of an answer is sent and the answer is not.", add("/6", reasoning())),
@@ -182,6 +215,12 @@ PAYLOAD_DEFECTS = (
     ),
     defect(
         "R12", "The arguments of a call that was cut are sent as far as they had come.", replace("/3/arguments", '{"a')
+    ),
+    defect(
+        "R13",
+        "The ids of another API are sent on.",
+        replace("/3/call_id", "c" * 65),
+        replace("/4/call_id", "c" * 65),
     ),
     defect(
         "A1",

@@ -17,6 +17,9 @@ from tpharness.model_apis.shape import as_list, objects, string
 
 __all__ = ["ModelRequest", "read_request"]
 
+_CONVERSE_FIELDS = {"inferenceConfig", "additionalModelRequestFields"}
+_CONVERSE_BLOCKS = {"toolUse", "toolResult", "reasoningContent", "cachePoint"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
@@ -93,9 +96,22 @@ def _refuse_other_formats(value: Any) -> None:
     elif any(string(part, "type") for part in as_list(first.get("parts"))):
         what = "a list of the AI SDK's UI messages"
         hint = "`tpharness import FILE --from ai-sdk`, then `tpharness history`, writes a request"
+    elif _is_converse(value):
+        raise UsageError(
+            "this is a request for Bedrock's Converse API, which tpharness has no rules for",
+            hint="what InvokeModel sends to Claude is judged: `tpharness accept FILE --api anthropic`",
+        )
     else:
         return
     raise UsageError(f"this is {what}, not what a model API is sent", hint=hint)
+
+
+def _is_converse(value: Any) -> bool:
+    """Whether a body or a list of messages has what only Converse has: blocks that are named by their only key."""
+    body: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
+    listed = objects(body.get("messages") if body else value, "")
+    blocks = (block.value for entry in listed for block in objects(entry.value.get("content"), ""))
+    return bool(_CONVERSE_FIELDS & body.keys()) or any(_CONVERSE_BLOCKS & block.keys() for block in blocks)
 
 
 def _guess(value: Any) -> ApiName:

@@ -11,7 +11,7 @@ from tpharness.model_apis.shape import as_list, objects, string
 
 __all__ = ["OPENAI_CHAT"]
 
-_FIELDS = ("tool_calls", "tool_call_id", "function_call")
+_FIELDS = ("tool_calls", "tool_call_id", "function_call", "reasoning_content")
 _CONTENT = ("image_url", "input_audio")
 _OPTIONS = ("max_completion_tokens", "response_format", "stream_options", "frequency_penalty", "presence_penalty")
 

@@ -1,4 +1,4 @@
-"""What some servers of the Chat Completions API refuse, and OpenAI's does not: rules C9 to C12."""
+"""What some servers of the Chat Completions API refuse, and OpenAI's does not: rules C9 to C15."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = ["RULES"]
 
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _THINKING = ("reasoning_content", "reasoning", "reasoning_details")
+_WORDS_OF_DEEPSEEK = 1
 
 
 def _server(options: Options) -> Server | None:
@@ -56,14 +57,45 @@ def _find_long_ids(messages: Sequence[PayloadEntry], options: Options) -> Iterat
 
 
 def _find_calls_without_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
-    """C12: an empty text is thinking enough."""
+    """C12: an empty text is thinking enough, as far as a payload shows."""
     server = _server(options)
     if server is None or not server.thinks or options.thinking is False:
         return
+    error = _WORDS_OF_DEEPSEEK if server.name == "deepseek" else 0
     for index, entry in enumerate(messages):
         thinking = value_of(entry.value, *_THINKING)
         if entry.value.get("role") == "assistant" and as_list(entry.value.get("tool_calls")) and thinking is None:
-            yield Hit(pointer=entry.pointer, words={"index": str(index)})
+            yield Hit(pointer=entry.pointer, error=error, words={"index": str(index)})
+
+
+def _find_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C13."""
+    server = _server(options)
+    if server is None or not server.refuses_thinking:
+        return
+    for index, entry in enumerate(messages):
+        if entry.value.get("role") == "assistant" and "reasoning_content" in entry.value:
+            yield Hit(pointer=f"{entry.pointer}/reasoning_content", words={"index": str(index)})
+
+
+def _find_late_systems(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C14: after a tool message C10 finds it."""
+    server = _server(options)
+    if server is None or not server.ordered:
+        return
+    for before, entry in pairwise(messages):
+        if before.value.get("role") == "assistant" and entry.value.get("role") == "system":
+            yield Hit(pointer=f"{entry.pointer}/role", got="system", expected="user")
+
+
+def _find_last_assistant(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C15: `prefix` says that the model is to continue the message."""
+    server = _server(options)
+    if server is None or not server.ordered or not messages:
+        return
+    last = messages[-1]
+    if last.value.get("role") == "assistant" and last.value.get("prefix") is not True:
+        yield Hit(pointer=f"{last.pointer}/role", got="assistant", expected="user or tool")
 
 
 RULES: tuple[ApiRule, ...] = (
@@ -83,7 +115,8 @@ RULES: tuple[ApiRule, ...] = (
         kind=Kind("chat-user-after-tool"),
         errors=("Unexpected role '{role}' after role 'tool'",),
         source="mistralai/mistral-vibe#578 (after a cancelled tool), NousResearch/hermes-agent#20154, "
-        "zed-industries/zed#37021, datapizza-labs/datapizza-ai#98; against aaif-goose/goose#5998 (not seen any more)",
+        "zed-industries/zed#37021, datapizza-labs/datapizza-ai#98; against aaif-goose/goose#5998 (not seen any more); "
+        "the validator of mistral-common 1.13.1, which vLLM runs, takes it",
         confidence=Confidence.CONFLICTING,
         find=_find_users_after_tools,
         only="Mistral's models",
@@ -94,7 +127,8 @@ RULES: tuple[ApiRule, ...] = (
         kind=Kind("chat-call-id-long"),
         errors=("Tool call id was {ids} but must be a-z, A-Z, 0-9, with a length of 9.",),
         source="karthink/gptel#1203, anomalyco/opencode#1680, jackmpcollins/magentic#276; against "
-        "ml-explore/mlx-lm#1375 (the template of Devstral Small 2 takes any)",
+        "ml-explore/mlx-lm#1375 (the template of Devstral Small 2 takes any); mistral-common 1.13.1 refuses long "
+        "ones for models with tokenizers v3 to v11, and takes them from v13 on",
         confidence=Confidence.CONFLICTING,
         find=_find_long_ids,
         only="Mistral's models",
@@ -105,10 +139,51 @@ RULES: tuple[ApiRule, ...] = (
         kind=Kind("chat-thinking-missing"),
         errors=(
             "thinking is enabled but reasoning_content is missing in assistant tool call message at index {index}",
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
         ),
-        source="continuedev/continue#11527, mastra-ai/mastra#12592, MoonshotAI/kimi-agent-sdk#169 (K2.6)",
-        confidence=Confidence.REPORTED,
+        source="continuedev/continue#11527, mastra-ai/mastra#12592, MoonshotAI/kimi-agent-sdk#169 (K2.6); DeepSeek: "
+        "crewAIInc/crewAI#5878, abhigyanpatwari/GitNexus#43 (V3.2), AgentiLoop/Agent#22 (V4), "
+        "SillyTavern/SillyTavern#5545 (an empty text refused), against langchain-ai/langchain#34166 (V4 took "
+        "both in June 2026)",
+        confidence=Confidence.CONFLICTING,
         find=_find_calls_without_thinking,
-        only="Kimi from K2.5 on, while thinking is enabled",
+        only="Kimi from K2.5 on and DeepSeek from V3.2 on, while thinking is enabled",
+    ),
+    ApiRule(
+        id="C13",
+        provider="openai-chat",
+        kind=Kind("chat-thinking-refused"),
+        errors=(
+            (
+                "'messages.{index}' : for 'role:assistant' the following must be satisfied[('messages.{index}' : "
+                "property 'reasoning_content' is unsupported)]"
+            ),
+        ),
+        source="tashfeenahmed/freellmapi#1070 (August 2026), janhq/jan#8136, AstrBotDevs/AstrBot#5946, "
+        "NousResearch/hermes-agent#11089",
+        confidence=Confidence.REPORTED,
+        find=_find_thinking,
+        only="Groq",
+    ),
+    ApiRule(
+        id="C14",
+        provider="openai-chat",
+        kind=Kind("chat-system-late"),
+        errors=("Unexpected role 'system' after role 'assistant'",),
+        source="swarmauri/swarmauri-sdk#162, #276, SillyTavern/SillyTavern#1558; the validator of mistral-common "
+        "1.13.1",
+        confidence=Confidence.REPORTED,
+        find=_find_late_systems,
+        only="Mistral's models",
+    ),
+    ApiRule(
+        id="C15",
+        provider="openai-chat",
+        kind=Kind("chat-assistant-last"),
+        errors=("Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",),
+        source="0xPlaygrounds/rig#708, NEKOparapa/AiNiee#641; the validator of mistral-common 1.13.1",
+        confidence=Confidence.REPORTED,
+        find=_find_last_assistant,
+        only="Mistral's models",
     ),
 )

@@ -1,7 +1,8 @@
 """Servers of the Chat Completions API that take less than OpenAI's, and by which models they are known.
 
 A rule of a server is found where `--server` names it or the name of the model is one of its models. Each row has been
-reported; what a row says holds since the release that the source of its rules names.
+reported; what a row says holds since the release that the source of its rules names. What Mistral's rows say was tried
+with mistral-common (`findings/mistral-common-judges-histories.sh`).
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ __all__ = ["SERVERS", "Server", "server_of_model"]
 class Server:
     """A server or a family of models.
 
-    `models` finds their names, also behind a vendor. `ordered`: a tool message is followed by the assistant or another
-    tool. `short_ids`: ids of calls are nine letters and digits. `thinks`: a message with calls has its thinking, while
-    thinking is enabled.
+    `models` finds their names, also behind a vendor; None where it runs models of everybody, so that only `--server`
+    names it. `ordered`: a tool message is followed by the assistant or another tool, a system message comes before the
+    assistant, and the assistant is not last. `short_ids`: ids of calls are nine letters and digits. `thinks`: a message
+    with calls has its thinking, while thinking is enabled. `refuses_thinking`: no message has it.
     """
 
     name: str
     title: str
-    models: re.Pattern[str]
+    models: re.Pattern[str] | None = None
     ordered: bool = False
     short_ids: bool = False
     thinks: bool = False
+    refuses_thinking: bool = False
 
 
 SERVERS: dict[str, Server] = {
@@ -49,6 +52,13 @@ SERVERS: dict[str, Server] = {
             ),
             thinks=True,
         ),
+        Server(
+            name="deepseek",
+            title="DeepSeek's API and its models that think, from V3.2 on",
+            models=re.compile(r"(?:^|/)deepseek[-_](?:reasoner|v3[.-]2|v[4-9])", re.IGNORECASE),
+            thinks=True,
+        ),
+        Server(name="groq", title="Groq's API", refuses_thinking=True),
     )
 }
 """The servers by the name that `--server` takes."""
@@ -56,4 +66,4 @@ SERVERS: dict[str, Server] = {
 
 def server_of_model(model: str) -> Server | None:
     """Return the server whose models have such a name, None if it could be on any."""
-    return next((server for server in SERVERS.values() if server.models.search(model)), None)
+    return next((one for one in SERVERS.values() if one.models is not None and one.models.search(model)), None)

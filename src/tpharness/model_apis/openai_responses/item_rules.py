@@ -1,4 +1,4 @@
-"""What OpenAI's Responses API accepts of items: reasoning that belongs to them, ids, content, repetition (R6–R12)."""
+"""What OpenAI's Responses API accepts of items: reasoning that belongs to them, ids, content, repetition (R6–R13)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = ["RULES"]
 
 _PREFIXES = {"function_call": "fc", "message": "msg", REASONING: "rs"}
 _SAID = ("output_text", "refusal")
+_CALL_ID_LENGTH = 64
 _SHOULD_BE_INPUT = {"text": "input_text", "image_url": "input_image", "file": "input_file"}
 
 
@@ -123,6 +124,15 @@ def _find_untyped_arguments(items: Sequence[PayloadEntry], _: Options) -> Iterat
             yield Hit(pointer=f"{entry.pointer}/arguments", got=arguments, expected="a JSON object", words=words)
 
 
+def _find_overlong_ids(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R13: of calls; their outputs have the same."""
+    for index, entry in enumerate(items):
+        call_id = string(entry.value, "call_id") or ""
+        if is_call(entry.value) and len(call_id) > _CALL_ID_LENGTH:
+            words = {"where": f"input[{index}].call_id", "length": str(len(call_id))}
+            yield Hit(pointer=f"{entry.pointer}/call_id", ids=(call_id,), words=words)
+
+
 RULES: tuple[ApiRule, ...] = (
     ApiRule(
         id="R6",
@@ -209,5 +219,20 @@ RULES: tuple[ApiRule, ...] = (
         "justrach/codegraff#752",
         confidence=Confidence.CONFLICTING,
         find=_find_untyped_arguments,
+    ),
+    ApiRule(
+        id="R13",
+        provider="openai-responses",
+        kind=Kind("responses-call-id-too-long"),
+        errors=(
+            (
+                "Invalid '{where}': string too long. Expected a string with maximum length 64, but got a string with "
+                "length {length} instead."
+            ),
+        ),
+        source="AnswerDotAI/fastllm#45, decolua/9router#393, orchidfiles/ungate#26, #41 (only the length is checked), "
+        "fitchmultz/pi-cursor-sdk#237 (64 taken, 65 refused)",
+        confidence=Confidence.REPORTED,
+        find=_find_overlong_ids,
     ),
 )
