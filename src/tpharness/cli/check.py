@@ -50,9 +50,9 @@ class CheckAs:
     def _findings(self, document: BatchDocument) -> tuple[str, list[Finding]]:
         """Return the format of a document, "" where its name says it, and what is wrong with it."""
         name, data = document.name, document.data
-        if Path(name).suffix in (".yaml", ".yml"):
+        if name.endswith((".yaml", ".yml")):
             return "", check_scenario(Path(name))
-        are_messages = Path(name).suffix in (".jsonl", ".ndjson") and data.startswith(b"[")
+        are_messages = name.endswith((".jsonl", ".ndjson")) and data.startswith(b"[")
         if self.source is None and not are_messages and (sort_of(name, data) != "json" or is_input(name)):
             posted = self.posted if self.posted is not None else input_beside(Path(name), data)
             return "", check_data(data, name, major=self.major, posted=posted)

@@ -22,7 +22,7 @@ class ConvertTo:
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         thread, notes = document_thread(document)
-        migration = migrate(thread, self.to)
+        migration = migrate(thread, self.to, safe=not notes)  # nothing was odd about what was read
         dropped = [BatchNote.of_loss(loss, "dropped") for loss in migration.dropped]
         unsaid = [BatchNote.of_loss(loss, "not understood") for loss in migration.unsaid]
         facts = {

@@ -53,17 +53,20 @@ def version_of(thread: Mapping[str, Any]) -> Version:
         raise UsageError(f"unknown version {quote(thread.get('version'))}", hint=hint) from None
 
 
-def convert(thread: Mapping[str, Any], to: Version | VersionName, *, check: bool = True) -> Migration:
+def convert(
+    thread: Mapping[str, Any], to: Version | VersionName, *, check: bool = True, safe: bool = False
+) -> Migration:
     """Convert a thread to another version, through every version between. The input is not changed.
 
     ThreadError if the thread breaks rules of its own version, or if the new version has no valid form for it; without
-    `check` the thread only has to fit its schema, and the result keeps the rules that the thread keeps. UsageError for
-    a version that does not exist.
+    `check` the thread only has to fit its schema, and the result keeps the rules that the thread keeps. `safe` says
+    that its values are known to have canonical forms (R38). UsageError for a version that does not exist.
     """
     to = parse_version(to) if isinstance(to, str) else to
     own = version_of(thread)
     if check:
-        _require_valid(thread, f"not a valid {own.value} thread, so it is not converted", "correct it first")
+        problem = f"not a valid {own.value} thread, so it is not converted"
+        _require_valid(thread, problem, "correct it first", safe=safe)
     path = own.path_to(to)
     losses = _Losses()
     root: dict[str, Any] = dict(thread)

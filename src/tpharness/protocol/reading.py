@@ -44,7 +44,7 @@ def fill_agents(thread: Any) -> tuple[Any, list[Finding]]:
 
 def _lacks_agents(turn: Any) -> bool:
     """Whether messages of a turn name no agent, and the turn names one."""
-    if not isinstance(turn, Mapping) or turn.get("turn_type") != "agent":
+    if (type(turn) is not dict and not isinstance(turn, Mapping)) or turn.get("turn_type") != "agent":
         return False
     agent, messages = turn.get("agent_id"), turn.get("messages")
     return isinstance(agent, str) and bool(agent) and isinstance(messages, list) and any(map(_lacks_agent, messages))

@@ -28,7 +28,7 @@ def _of_turn(turn: Any) -> str:
     """Return the first problem of a turn, as the rest of its pointer and the reason; an empty text if there is none."""
     if not isinstance(turn, dict):
         return " is not an object"
-    if not isinstance(turn.get("interruption"), dict | None):
+    if turn.get("interruption") is not None and not isinstance(turn["interruption"], dict):
         return "/interruption is not an object"
     problem = _of_parts(turn)
     if problem:

@@ -47,6 +47,17 @@ def test_what_is_right_has_no_findings(form: RepairFormat, tmp_path: Path) -> No
     assert check(file) == check(file, format=form) == check(MAKERS[form](1)) == []
 
 
+def test_a_request_is_recognised_where_it_is_plain(tmp_path: Path) -> None:
+    """As the command recognises it: it is not a thread that has everything wrong."""
+    use = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    turns = [("user", "Hi"), ("assistant", [use]), ("user", "And?")]
+    request = {"model": "claude-sonnet-4-5", "messages": [{"role": role, "content": said} for role, said in turns]}
+    file = tmp_path / "request.json"
+    file.write_text(json.dumps(request), "utf-8")
+    for document in (request, file):
+        assert "anthropic-call-unanswered" in {one.code for one in check(document)}
+
+
 def test_an_unknown_format_is_refused() -> None:
     """With the one that is like it; what is not JSON is a finding."""
     with pytest.raises(UsageError) as refused:

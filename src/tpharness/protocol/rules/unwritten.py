@@ -57,7 +57,8 @@ def find_unwritten_fields(index: Index) -> Iterator[Finding]:
         if not _ALL.isdisjoint(agent):
             yield from _named(agent, f"/agents/{escape(key)}")
     for t, turn in enumerate(index.thread["turns"]):
-        yield from _of_turn(turn, f"/turns/{t}")
+        if not (_ALL.isdisjoint(turn) and turn.get("interruption") is None and turn.get("version") is None):
+            yield from _of_turn(turn, f"/turns/{t}")
     for t, m, message in index.messages:
         if not _ALL.isdisjoint(message):
             yield from _named(message, message_pointer(t, m))
