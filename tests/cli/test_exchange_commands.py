@@ -120,6 +120,28 @@ def test_the_report_has_everything(file: str, call: Any) -> None:
     assert {"pointer", "what", "why"} == set(report["left_out"][0])
 
 
+@pytest.mark.parametrize("named", [["--model", "mistral-large-latest"], ["--server", "mistral"]])
+def test_the_history_for_a_server_is_what_it_takes(named: list[str], file: str, stored: str, call: Any) -> None:
+    """By the name of the model or of the server: `accept` finds nothing in it, and something in the plain one."""
+    told = ["history", file, "--for", "openai-chat", "--content", stored, "--next-user", "And in Rome?"]
+    accept = ["accept", "-", "--api", "openai-chat", "--server", "mistral"]
+    plain = call(*accept, stdin=call(*told).out.encode())
+    assert "C11 chat-call-id-long" in plain.out
+    fitting = call(*accept, stdin=call(*told, *named).out.encode())
+    assert (fitting.code, "ACCEPTED: none of the" in fitting.out) == (0, True)
+
+
+@pytest.mark.parametrize("option", [["--model", "claude-opus-4-8"], ["--server", "mistral"]])
+def test_a_server_matters_where_an_api_has_others(option: list[str], file: str, call: Any) -> None:
+    """An option that changes nothing is not taken silently; a server that is not in the table neither."""
+    called = call("history", file, "--for", "anthropic", *option)
+    assert (called.code, called.out) == (2, "")
+    assert f"{option[0]}: what is written for anthropic is the same" in called.err
+    unknown = call("history", file, "--for", "openai-chat", "--server", "vllm")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "mistral, moonshot, deepseek, groq" in unknown.err
+
+
 def test_another_agent_reads_who_said_what(file: str, call: Any) -> None:
     """The prompt is the caller's; the texts of others have their names."""
     called = call("history", file, "--for", "openai-chat", "--agent", "b", "--system-prompt", "You are B.")

@@ -13,6 +13,7 @@ from tpharness.cli.options import Argument, Option
 from tpharness.errors import ThreadError, UsageError, did_you_mean
 from tpharness.findings import Level
 from tpharness.histories.exchange.model_calls import FORMS, ModelCall, model_call
+from tpharness.model_apis.registry import APIS, find_server
 from tpharness.protocol.migrate import version_of
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.rules import check_thread
@@ -28,6 +29,7 @@ class HistoryFor:
     agent: str | None
     system_prompt: str | None
     next_user: str | None
+    server: str
     stored: Mapping[str, Any] = field(repr=False)
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
@@ -40,6 +42,7 @@ class HistoryFor:
             system_prompt=self.system_prompt,
             next_user=self.next_user,
             resolve=lambda reference: self.stored[reference["uri"]],
+            server=self.server,
         )
         places = (("", made.left_out), (" of the history", made.not_sent))
         losses = [BatchNote.of_loss(loss, of=where) for where, losses in places for loss in losses]
@@ -63,6 +66,8 @@ def history(
     agent: Annotated[str | None, Option(help="The agent that is called; others' texts are prefixed.")] = None,
     system_prompt: Annotated[str | None, Option(help="The system prompt, which threads never store.")] = None,
     next_user: Annotated[str | None, Option(help="What the user says next, at the end of the messages.")] = None,
+    model: Annotated[str, Option(help="The model that is called: a server of the API may take less.")] = "",
+    server: Annotated[str | None, Option(help="Another server of the API, as `accept --server` names it.")] = None,
     content: Annotated[list[str] | None, Option(help="URI=FILE: a content that is stored elsewhere.")] = None,
     output: Annotated[str, Option("-o", "--output", help="A file; for several, a folder or FILE.jsonl.")] = "-",
     json: Annotated[bool, Option("--json", help="Print a report: messages, left_out, pending.")] = False,
@@ -78,7 +83,7 @@ def history(
         hint = did_you_mean(form, FORMS, f"one of {', '.join(FORMS)}")
         raise UsageError(f"--for: nothing is called {form!r}", hint=hint)
     stored = {uri: _content(path) for uri, path in map(_place, content or ())}
-    work = HistoryFor(form, agent, system_prompt, next_user, stored)
+    work = HistoryFor(form, agent, system_prompt, next_user, _server(form, server, model), stored)
     options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True)
     each_document(files, work, options)
 
@@ -91,6 +96,16 @@ def _require_valid(thread: Mapping[str, Any], agent: str | None) -> None:
     if agent is not None and agent not in thread["agents"]:
         known = ", ".join(thread["agents"]) or "none"
         raise UsageError(f"--agent: {agent!r} is not in the registry of the thread", hint=f"its agents are: {known}")
+
+
+def _server(form: str, server: str | None, model: str) -> str:
+    """Return the server that the messages are written for, "" for the API's own."""
+    if form in APIS and APIS[form].servers:
+        return find_server(APIS[form], server, model)
+    if server is not None or model:
+        option = "--server" if server is not None else "--model"
+        raise UsageError(f"{option}: what is written for {form} is the same everywhere", hint=f"leave out {option}")
+    return ""
 
 
 def _place(text: str) -> tuple[str, str]:

@@ -71,8 +71,9 @@ def export(
     The options are those of `model_history`; `next_user` is what the user says next. UsageError for another format.
     """
     form = _known(format, FORMS)
-    options = {"agent_id": agent_id, "system_prompt": system_prompt, "next_user": next_user}
-    return model_call(thread, form, resolve=resolve, **options)
+    return model_call(
+        thread, form, agent_id=agent_id, system_prompt=system_prompt, next_user=next_user, resolve=resolve
+    )
 
 
 def repair(

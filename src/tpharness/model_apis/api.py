@@ -4,7 +4,7 @@ The record holds what every command may ask; it is small. The three larger parts
 imported when one of them is first used, so that `tpharness explain` does not load a server:
 
 - `rules`: whether the API takes a payload (`Acceptance`),
-- `history`: messages as a payload (`HistoryWriter`),
+- `history`: messages as a payload (`HistoryWriter`), and `server_history` for its `servers` (`ServerHistoryWriter`),
 - `server`: the API as an application meets it (`Served`).
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # what a part needs is loaded with the part
     from tpharness.model_apis.server import ApiServer, ServerOptions
     from tpharness.model_apis.shape import PayloadEntry
 
-__all__ = ["Acceptance", "Decision", "HistoryWriter", "ModelApi", "SdkTypes", "Served"]
+__all__ = ["Acceptance", "Decision", "HistoryWriter", "ModelApi", "SdkTypes", "Served", "ServerHistoryWriter"]
 
 Decision: TypeAlias = tuple[str, str, Any]
 """What a request itself decides about its rules: in words, the name of the option, its value."""
@@ -41,6 +41,13 @@ class HistoryWriter(Protocol):
 
     write_payload: Callable[[list[dict[str, Any]]], Any]
     """Write joined messages in the format of Pydantic AI as the API's input."""
+
+
+class ServerHistoryWriter(Protocol):
+    """The module `server_history` of an API that has `servers`."""
+
+    write_for: Callable[[str, list[dict[str, Any]]], Any]
+    """Write joined messages in the format of Pydantic AI as a server of this name takes them."""
 
 
 class Served(Protocol):
@@ -107,6 +114,11 @@ class ModelApi:
     def history(self) -> HistoryWriter:
         """What writes messages for the API."""
         return cast("HistoryWriter", import_module(f"{self.package}.history"))
+
+    @property
+    def server_history(self) -> ServerHistoryWriter:
+        """What writes messages for another server of the API."""
+        return cast("ServerHistoryWriter", import_module(f"{self.package}.server_history"))
 
     @property
     def served(self) -> Served:

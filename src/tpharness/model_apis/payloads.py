@@ -12,19 +12,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpharness.model_apis.history_parts import merge_messages
-from tpharness.model_apis.registry import ApiName, find_api
+from tpharness.model_apis.registry import ApiName, find_api, find_server
 
 __all__ = ["payload_of"]
 
 
-def payload_of(name: ApiName, messages: Sequence[Mapping[str, Any]], *, next_user: str | None = None) -> Any:
+def payload_of(
+    name: ApiName, messages: Sequence[Mapping[str, Any]], *, next_user: str | None = None, server: str = ""
+) -> Any:
     """Return the input for the API: its list of messages or items, or an object with the list and the system prompt.
 
     An object is written where the API has a field beside the list for the system prompt. `next_user` is added at the
-    end. UsageError for another API, and for a file that this API does not accept in any form.
+    end. `server` is another server of the API, which takes less: what it would refuse is written otherwise.
+    UsageError for another API or server, and for a file that this API does not accept in any form.
     """
     more = [] if next_user is None else [{"kind": "request", "parts": [_prompt(next_user)]}]
-    return find_api(name).history.write_payload(merge_messages([*messages, *more]))
+    merged = merge_messages([*messages, *more])
+    api = find_api(name)
+    if server:
+        known = find_server(api, server)
+        return api.server_history.write_for(known, merged)
+    return api.history.write_payload(merged)
 
 
 def _prompt(text: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tpharness.model_apis.ollama.row import OLLAMA
 from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.openai_responses.row import OPENAI_RESPONSES
 
-__all__ = ["APIS", "API_NAMES", "FALLBACK", "ApiName", "find_api"]
+__all__ = ["APIS", "API_NAMES", "FALLBACK", "ApiName", "find_api", "find_server"]
 
 APIS: Mapping[str, ModelApi] = {
     api.name: api
@@ -41,3 +41,18 @@ def find_api(name: str) -> ModelApi:
     if name not in APIS:
         raise UsageError(f"no model API is called {name!r}", hint=f"one of {', '.join(API_NAMES)}")
     return APIS[name]
+
+
+def find_server(api: ModelApi, server: str | None, model: str = "") -> str:
+    """Return which other server of the API is meant, by its name or that of the model; "" for the API's own.
+
+    UsageError if the API has no server of this name.
+    """
+    if server is None:
+        return next((chosen for _, option, chosen in api.decide({}, model) if option == "server"), "")
+    if server not in api.servers:
+        raise UsageError(
+            f"no server of {api.name} that is judged otherwise is called {server!r}",
+            hint=f"one of {', '.join(api.servers)}" if api.servers else "leave out --server",
+        )
+    return server

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.errors import UsageError
-from tpharness.model_apis.registry import API_NAMES, APIS, ApiName, find_api
+from tpharness.model_apis.registry import API_NAMES, APIS, ApiName, find_api, find_server
 from tpharness.model_apis.rule import Options
 from tpharness.model_apis.shape import as_list, objects, string
 
@@ -62,11 +62,8 @@ def read_request(
             f"a request for {api.name} has the field {field!r}; this object has {has}",
             hint=f"give the body of the request as it is sent, or the list of {field} alone",
         )
-    if server is not None and server not in api.servers:
-        raise UsageError(
-            f"no server of {api.name} that is judged otherwise is called {server!r}",
-            hint=f"one of {', '.join(api.servers)}" if api.servers else "leave out --server",
-        )
+    if server is not None:
+        find_server(api, server)
     body = value if isinstance(value, Mapping) else {}
     spoken = model or string(body, "model") or ""
     decided = [one for one in api.decide(body, spoken) if server is None or one[1] != "server"]

@@ -44,36 +44,37 @@ def model_call(
     system_prompt: str | None = None,
     next_user: str | None = None,
     resolve: Callable[[Mapping[str, Any]], Any] | None = None,
+    server: str = "",
 ) -> ModelCall:
     """Return the messages of the next call of a model for one of `FORMS`; the options are those of `model_history`.
 
-    `next_user` is what the user says next, at the end of the messages.
+    `next_user` is what the user says next, at the end of the messages. `server` is another server of the API.
     UsageError for a file that the API does not accept.
     """
     history = model_history(thread, viewing_agent=agent_id, system_prompt=system_prompt, resolve=resolve)
     if next_user is not None:
         prompt = {"part_kind": "user-prompt", "content": next_user}
         history = replace(history, messages=[*history.messages, {"kind": "request", "parts": [prompt]}])
-    messages, not_sent = _written(history, form)
+    messages, not_sent = _written(history, form, server)
     losses = tuple(Loss(pointer=p, what=what, why=f"{form} has no place for it") for p, what in not_sent)
     return ModelCall(messages=messages, left_out=history.left_out, not_sent=losses, pending=history.pending)
 
 
-def _written(history: ModelHistory, form: str) -> tuple[Any, list[tuple[str, str]]]:
+def _written(history: ModelHistory, form: str, server: str) -> tuple[Any, list[tuple[str, str]]]:
     if form == "pydantic-ai":
         return history.messages, []
     if form == "ai-sdk":
         return ui_messages(history.messages)
     provider: ApiName = next(name for name in API_NAMES if name == form)
-    return payload_of(provider, history.messages), list(_not_sent(provider, history.messages))
+    return payload_of(provider, history.messages, server=server), list(_not_sent(provider, history.messages, server))
 
 
-def _not_sent(provider: ApiName, messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _not_sent(provider: ApiName, messages: list[dict[str, Any]], server: str) -> Iterator[tuple[str, str]]:
     """Yield the parts without which the payload of their message is the same: they are not in it."""
     for index, message in enumerate(messages):
         parts = message["parts"]
-        whole = payload_of(provider, [message])
+        whole = payload_of(provider, [message], server=server)
         for number, part in enumerate(parts):
             others = [*parts[:number], *parts[number + 1 :]]
-            if payload_of(provider, [{**message, "parts": others}]) == whole:
+            if payload_of(provider, [{**message, "parts": others}], server=server) == whole:
                 yield f"/{index}/parts/{number}", str(part.get("part_kind"))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tpharness.findings import Kind
-from tpharness.model_apis.openai_chat.servers import SERVERS, Server
+from tpharness.model_apis.openai_chat.servers import SERVERS, SHORT_ID, Server
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, is_object_text, objects, string, value_of
 
 __all__ = ["RULES"]
 
-_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _THINKING = ("reasoning_content", "reasoning", "reasoning_details")
 _WORDS_OF_DEEPSEEK = 1
 
@@ -52,7 +50,7 @@ def _find_long_ids(messages: Sequence[PayloadEntry], options: Options) -> Iterat
     for entry in messages:
         for call in objects(entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls"):
             call_id = string(call.value, "id")
-            if call_id is not None and _SHORT_ID.fullmatch(call_id) is None:
+            if call_id is not None and SHORT_ID.fullmatch(call_id) is None:
                 yield Hit(pointer=f"{call.pointer}/id", ids=(call_id,))
 
 

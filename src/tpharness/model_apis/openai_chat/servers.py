@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["SERVERS", "Server", "server_of_model"]
+__all__ = ["SERVERS", "SHORT_ID", "Server", "server_of_model"]
+
+SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
+"""The ids of calls of a server with `short_ids`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

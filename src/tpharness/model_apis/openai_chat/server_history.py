@@ -1,0 +1,93 @@
+"""Messages for a server of the Chat Completions API that takes less than OpenAI's: its order, its ids, its thinking.
+
+In: joined messages in the format of Pydantic AI, and the name of the server. Out: the list of messages, with no more
+changes than the server needs. What is changed depends on the messages before alone, so that a history only grows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from tpharness.model_apis.history_parts import kind_of, parts_of
+from tpharness.model_apis.openai_chat.history import write_payload
+from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
+from tpharness.model_apis.openai_chat.servers import SERVERS, SHORT_ID
+
+__all__ = ["NO_ANSWER", "write_for"]
+
+NO_ANSWER = "(no answer)"
+"""What the assistant says between a result and the user: some models are refused an empty text."""
+
+_FIELD = "reasoning_content"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def write_for(server: str, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the list of messages for one of `SERVERS`."""
+    row = SERVERS[server]
+    if row.thinks:
+        messages = [_with_thinking(message, _in_its_field) for message in messages]
+    if row.refuses_thinking:
+        messages = [_with_thinking(message, _as_text) for message in messages]
+    written = write_payload(messages)
+    if row.thinks:
+        written = [{_FIELD: "", **entry} if entry.get("tool_calls") else entry for entry in written]
+    if row.ordered:
+        written = list(_with_answers(written))
+    return _with_short_ids(written) if row.short_ids else written
+
+
+def _with_thinking(
+    message: Mapping[str, Any], write: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> Mapping[str, Any]:
+    parts = [write(part) if kind_of(part) == "thinking" else part for part in parts_of(message)]
+    return {**message, "parts": parts}
+
+
+def _in_its_field(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {**part, "thinking_id": _FIELD, "provider_name": OPENAI_CHAT.issuers[0]}
+
+
+def _as_text(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if name not in ("thinking_id", "id")}
+
+
+def _with_answers(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    before: Any = None
+    for message in messages:
+        if before == "tool" and message["role"] not in ("tool", "assistant"):
+            yield {"role": "assistant", "content": NO_ANSWER}
+        before = message["role"]
+        yield message
+
+
+def _with_short_ids(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    shorter: dict[str, str] = {}
+    written: list[dict[str, Any]] = []
+    for message in messages:
+        changed = dict(message)
+        if "tool_calls" in message:
+            calls = message["tool_calls"]
+            changed["tool_calls"] = [{**call, "id": _shorten(call["id"], shorter)} for call in calls]
+        if "tool_call_id" in message:
+            changed["tool_call_id"] = _shorten(message["tool_call_id"], shorter)
+        written.append(changed)
+    return written
+
+
+def _shorten(call_id: str | None, shorter: dict[str, str]) -> str:
+    """Return the id as it is if it is short, else one that follows from it; never one that another call has."""
+    known = call_id or ""
+    if known not in shorter:
+        candidates = (_digest(f"{number}:{known}") for number in count())
+        made = known if SHORT_ID.fullmatch(known) else next(one for one in candidates if one not in shorter.values())
+        shorter[known] = made
+    return shorter[known]
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:9])
