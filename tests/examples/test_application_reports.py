@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.distribution import Sample
@@ -46,12 +47,12 @@ def test_a_reproduction_in_python_prints_what_the_report_says(sample: Sample[dic
 @pytest.mark.node
 @pytest.mark.sampled
 def test_a_reproduction_for_node_prints_what_the_report_says(
-    request: pytest.FixtureRequest, tmp_path: Path, sample: Sample[dict[str, Any]]
+    request: pytest.FixtureRequest, sample: Sample[dict[str, Any]]
 ) -> None:
     """Run as its reader would run it, beside the packages that it imports."""
     program = node_program(Path(tpharness.__file__).parent / "peers" / "ai_sdk")
     for report in sample([report for report in REPORTS if report["file"].endswith(".mjs")]):
-        copy = program.scripts / f"report-{tmp_path.name}-{report['file']}"
+        copy = program.scripts / f"report-{uuid4().hex}-{report['file']}"  # other checkouts have the same folder
         shutil.copy(FOLDER / report["file"], copy)
         request.addfinalizer(copy.unlink)
         assert printed(str(program.node), str(copy)) == report["got"].strip(), report["file"]

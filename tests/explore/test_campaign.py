@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -157,6 +158,29 @@ def test_a_hang_is_a_finding(tmp_path, monkeypatch):
     (failure,) = [failure for failure in state.failures.values() if "at defects.py" in failure.cause]
     assert failure.codes == ("fuzz-hangs",)
     assert state.cases >= 30
+
+
+def test_a_hang_that_first_shows_in_a_destructor_is_given_up(monkeypatch):
+    """Python drops an exception there; the alarm rings again, and nothing is dropped."""
+    monkeypatch.setattr(judging, "HANG_SECONDS", 0.05)
+
+    class Slow:
+        def __del__(self) -> None:
+            count_for(0.2)
+
+    def hang() -> None:
+        Slow()
+        count_for(5)
+
+    with pytest.raises(judging.HangError), judging.time_limit():
+        hang()
+
+
+def count_for(seconds: float) -> None:
+    """Compute for as long."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
 
 
 def test_failures_of_one_cause_are_told_once(losing):

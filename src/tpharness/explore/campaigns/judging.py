@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -177,20 +178,36 @@ def _reversed(value: Any) -> Any:
 
 @contextmanager
 def time_limit() -> Iterator[None]:
-    """Raise HangError in here after HANG_SECONDS; only where the operating system and the thread can be woken."""
-    seconds = HANG_SECONDS
+    """Raise HangError in here after HANG_SECONDS; only where the operating system and the thread can be woken.
+
+    Python drops an exception in a destructor or in the callback of a weak reference, and the hang would go on. So none
+    is raised there, and the alarm rings again until one was raised elsewhere.
+    """
+    seconds, over = HANG_SECONDS, False
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def _ring(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        raise HangError(f"longer than {seconds:g} s")
+        del number
+        if not over and not _drops_exceptions(frame):
+            raise HangError(f"longer than {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, _ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds / 10)
     try:
         yield
     finally:
+        over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _drops_exceptions(frame: FrameType | None) -> bool:
+    """Whether what runs is a destructor, or what a weak collection does when one of its objects goes."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__del__" or Path(code.co_filename).name in ("weakref.py", "_weakrefset.py"):
+            return True
+        frame = frame.f_back
+    return False
