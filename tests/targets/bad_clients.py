@@ -315,7 +315,8 @@ BAD_CLIENTS = (
         "decodes each read by itself",
         breaking("characters"),
         "failed",
-        "chunking-matters: reads of 1 byte: .*content differs at character",
+        # A busy machine hands on several bytes in one read: then the first character that is split is in an id.
+        "chunking-matters: reads of 1 byte: .*(content differs at character|is only on the client side)",
         "sse/characters-of-every-length",
     ),
     BadClient("adopts nothing", breaking("adopt"), "errored", "/adopt answers 404 Not Found: no such path", LOST),
