@@ -56,11 +56,26 @@ esac
     "curl": """\
 for word; do
   case "$word" in
-    body@*) cp "${word#body@}" "$TP_TEST_STORE/comment.md" ;;
+    body@*) body="${word#body@}" ;;
+    POST | PUT) method="$word" ;;
+    http*/notes*) notes="$word" ;;
     --output) next=output ;;
     *) [ "${next:-}" != output ] || output="$word"; next= ;;
   esac
 done
+if [ -n "${notes:-}" ]; then
+  case "${method:-} ${notes#http://x/projects/3/merge_requests/5}" in
+    " /notes?"*) exec "$TP_TEST_PYTHON" -c '
+import json, pathlib, sys
+note = pathlib.Path(sys.argv[1])
+found = [{"id": 33, "body": note.read_text("utf-8")}] if note.exists() else []
+print(json.dumps(found))' "$TP_TEST_STORE/comment.md" ;;
+    "PUT /notes/33") echo edited >> "$TP_TEST_STORE/comments" ;;
+    "POST /notes") echo made >> "$TP_TEST_STORE/comments" ;;
+    *) exit 22 ;;
+  esac
+  exec cp "$body" "$TP_TEST_STORE/comment.md"
+fi
 [ -z "${output:-}" ] || cp "$TP_TEST_STORE/artifacts/main/app-report/app.json" "$output" 2> /dev/null || exit 22
 """,
 }

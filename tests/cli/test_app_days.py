@@ -212,16 +212,17 @@ def test_the_files_are_those_of_the_repository(
         assert "pnpm install --frozen-lockfile" in text
 
 
-def test_a_comment_is_edited_if_it_is_its_own(call: Call, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ci", FILES)
+def test_a_comment_is_edited_if_it_is_its_own(call: Call, folder: Path, tmp_path: Path, ci: str) -> None:
     """Known by its last line; that of another workflow stays as it is."""
-    init(call, "github")
-    store, file = tmp_path / "store", folder / FILES["github"]
+    init(call, ci)
+    store, file = tmp_path / "store", folder / FILES[ci]
     file.write_text(file.read_text("utf-8").replace("app chat ", "app chat model-drops/in-text "), "utf-8")
     store.mkdir()
     (store / "comment.md").write_text("of another workflow\n", "utf-8")
     for _ in range(2):
         shutil.rmtree(folder / "app-report", ignore_errors=True)
-        assert play_github(file, folder, store, Event(pull=True)).comment.endswith(MARK)
+        assert PLAY[ci](file, folder, store, Event(pull=True)).comment.endswith(MARK)
     assert (store / "comments").read_text("utf-8").split() == ["made", "edited"]
 
 

@@ -12,6 +12,7 @@ from tpharness.errors import InputError
 from tpharness.findings import Finding, Kind, Level, Place, load_kinds
 from tpharness.report import Report
 from tpharness.report.comparison import read_earlier
+from tpharness.report.html import render_html
 from tpharness.report.json import render_json
 from tpharness.report.markdown import render_markdown
 from tpharness.verdict import Outcome, Result, ResultReady, RunStarted
@@ -115,6 +116,25 @@ def test_the_difference_to_the_main_branch_is_named(main_branch: Path) -> None:
         "| gone | answer-lost | a/y |",
         "| still | chat-bricked | a/y |",
     ]
+
+
+def test_the_page_says_the_difference_and_links_what_is_new(main_branch: Path) -> None:
+    """As the comment does; a case that failed is a link to its place, one that passes now is none."""
+    report = report_on(case("a/x"), case("a/y", BRICKED), case("a/<z>", FORGOTTEN), known=(entry("a/y", BRICKED),))
+    assert "Since the earlier report" not in render_html(report)
+    report.earlier = read_earlier(main_branch)
+    section = render_html(report).partition("<h2>Since the earlier report</h2>")[2].partition("</section>")[0]
+    words = "Compared with main.json: 1 new, 2 gone, 1 still there; not judged now: 1 case that failed."
+    assert f"<p>{words}</p>" in section
+    new, gone, lost, still = (row.replace("<td>", "|") for row in section.split("<tr>")[2:])
+    assert ">new</span>" in new
+    assert "<code>effect-forgotten</code>" in new
+    place = new.partition('<a href="#')[2].partition('"')[0]
+    assert f'id="{place}"' in render_html(report)
+    assert ">a/&lt;z&gt;</a>" in new
+    for row, word, code, name in ((gone, "gone", BRICKED, "a/x"), (lost, "gone", LOST, "a/y")):
+        assert (f">{word}</span>" in row, f"<code>{code}</code>" in row, f"|{name}<" in row) == (True,) * 3
+    assert ">still</span>" in still
 
 
 def test_a_report_on_another_application_and_an_incomplete_one_are_named(main_branch: Path) -> None:

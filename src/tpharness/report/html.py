@@ -38,6 +38,7 @@ from tpharness.report.html_tables import (
     advice_html,
     app_clauses_table,
     clauses_table,
+    comparison_html,
     expected_table,
     facts_list,
     profiles_table,
@@ -132,6 +133,10 @@ def _sections(
     yield f"<section><h2>{prefix}Overview</h2>{facts}</section>"
     groups = group_failures(report.results)
     wrong = _in_order(groups)
+    if report.earlier is not None and report.started is not None:
+        found, with_what = report.earlier.compare(report.results), report.earlier.words(report.started.server)
+        compared = comparison_html(found, with_what, {one.id for one in wrong[:_MOST_RESULTS]}, anchor)
+        yield f"<section><h2>{prefix}Since the earlier report</h2>{compared}</section>"
     if wrong:
         yield f'<section id="{anchor("")}"><h2>{prefix}Causes</h2>'
         yield f"{cause_cards(groups, report, anchor, shown)}</section>"

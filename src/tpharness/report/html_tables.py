@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tpharness.clauses import load_app_clauses, load_clauses
@@ -11,6 +11,7 @@ from tpharness.picture import finding_html, table_html, text_html
 from tpharness.picture.rows import finding_json
 from tpharness.printable import counted
 from tpharness.protocol.versions import Version
+from tpharness.report.comparison import Comparison, is_advice
 from tpharness.report.summary import Report
 from tpharness.verdict import Outcome, Result
 from tpharness.verdict.grouping import Advice
@@ -20,6 +21,7 @@ __all__ = [
     "advice_html",
     "app_clauses_table",
     "clauses_table",
+    "comparison_html",
     "expected_table",
     "facts_list",
     "profiles_table",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 _MOST_EXPECTED = 300
+_MOST_COMPARED = 20
 
 
 def verdict_html(passed: bool) -> str:
@@ -83,6 +86,23 @@ def expected_table(expected: Sequence[Result]) -> str:
     rows = [(text_html(result.id), text_html(result.reason)) for result in expected[:_MOST_EXPECTED]]
     more = len(expected) - _MOST_EXPECTED
     return table_html(("case", "reason"), rows) + (f"<p>and {more} more</p>" if more > 0 else "")
+
+
+def comparison_html(found: Comparison, with_what: str, listed: Collection[str], anchor: Callable[[str], str]) -> str:
+    """Return what is new, gone and still there since an earlier report; `listed` cases have a place on the page."""
+
+    def case(name: str) -> str:
+        return f'<a href="#{anchor(name)}">{text_html(name)}</a>' if name in listed else text_html(name)
+
+    rows = []
+    for word, colour, kind in (("new", "bad", found.new), ("gone", "good", found.gone), ("still", "warn", found.still)):
+        for code, ids in kind.items():
+            more = len(ids) - _MOST_COMPARED
+            cases = ", ".join(map(case, ids[:_MOST_COMPARED])) + (f" and {more} more" if more > 0 else "")
+            level = ", SHOULD" if is_advice(code) else ""
+            rows.append((f'<span class="{colour}">{word}</span>{level}', f"<code>{text_html(code)}</code>", cases))
+    lead = f"<p>Compared with {text_html(with_what)}: {text_html(found.line)}.</p>"
+    return lead + (table_html(("", "finding", "cases"), rows) if rows else "")
 
 
 def clauses_table(report: Report, listed: Sequence[Result], anchor: Callable[[str], str]) -> str:

@@ -2,12 +2,12 @@
 
 In: results, and the baseline that the run has read. Out: YAML with an entry for each new cause, its reason empty, so
 that reading it back is refused until somebody has said why. What is known already stays as somebody has written it,
-but for the entries that the run has reported as outdated: what it does not play it cannot judge.
+with its comments, but for the entries that the run has reported as outdated: what it does not play it cannot judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +58,19 @@ def baseline_text(results: Iterable[Result], problems: Iterable[Finding] = (), k
         for group in group_failures(result for result in results if result.fails_now)
     ]
     if known is None:
-        entries += _list_expected(results)
-    else:
-        found = (*problems, *(finding for result in results for finding in result.findings))
-        outdated = {str(finding.place.case) for finding in found if finding.kind in OUTDATED}
-        entries += _without(outdated, read_items(known))
-    return _HEAD + "".join(
-        "\n" + yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=110) for entry in entries
-    )
+        return _joined(_HEAD, map(_dump, [*entries, *_list_expected(results)]))
+    found = (*problems, *(finding for result in results for finding in result.findings))
+    outdated = {str(finding.place.case) for finding in found if finding.kind in OUTDATED}
+    head, kept = _kept(outdated, known)
+    return _joined(_HEAD + ("\n" + head if head else ""), [*map(_dump, entries), *kept])
+
+
+def _joined(head: str, parts: Iterable[str]) -> str:
+    return head + "".join("\n" + part for part in parts)
+
+
+def _dump(entry: Any) -> str:
+    return yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=110)
 
 
 def _list_expected(results: Iterable[Result]) -> list[dict[str, Any]]:
@@ -76,15 +81,60 @@ def _list_expected(results: Iterable[Result]) -> list[dict[str, Any]]:
     return [{"reason": reason, "cases": _by_findings(found)} for reason, found in known.items()]
 
 
-def _without(outdated: Collection[str], items: Iterable[tuple[str, Any, int]]) -> Iterator[dict[str, Any]]:
-    """Yield the items of a baseline file without the entries of these names."""
-    for where, item, _ in items:
+def _kept(outdated: Collection[str], known: Path) -> tuple[str, list[str]]:
+    """Return a baseline file without the entries of these names, as somebody wrote it: its head, and its parts.
+
+    The comments right above an item belong to it, those that an empty line separates from it stay whatever becomes of
+    it. An item that loses a part of its cases is written anew, below its comments.
+    """
+    items = read_items(known)
+    lines = known.read_text("utf-8-sig").splitlines(keepends=True)
+    starts = [line - 1 for *_, line in items]
+    parts: list[str] = []
+    end = 0
+    for (where, item, _), start, following in zip(items, starts, [*starts[1:], len(lines)], strict=True):
+        own = start
+        while own > end and lines[own - 1].startswith("#"):
+            own -= 1
+        parts.append(_comments(lines[end:own]))
+        end = following
+        while end > start + 1 and _is_beside(lines[end - 1]):
+            end -= 1
         left = {entry.name for entry in parse_item(item, where)}.difference(outdated)
-        if "cases" in item and left:
-            cases = {codes: [case for case in ids if case in left] for codes, ids in item["cases"].items()}
-            yield {**item, "cases": {codes: ids for codes, ids in cases.items() if ids}}
-        elif left:
-            yield item
+        written = "".join(lines[start:end]).rstrip("\n") + "\n"
+        text = written if _says(written, item, outdated, where) else _dump(_without(item, left))
+        parts.append(_comments(lines[own:start]) + text if left else "")
+    head, *others = [*parts, _comments(lines[end:])]
+    return head, [part for part in others if part]
+
+
+def _is_beside(line: str) -> bool:
+    """Whether a line is empty, or a comment at the left margin: it does not belong to the item above it."""
+    return not line.strip() or line.startswith("#")
+
+
+def _comments(lines: Sequence[str]) -> str:
+    """Return the comments among lines, without those that stand at the head of every baseline that is written."""
+    ours = _HEAD.splitlines()
+    return "".join(line.rstrip() + "\n" for line in lines if line.startswith("#") and line.rstrip() not in ours)
+
+
+def _says(written: str, item: Any, outdated: Collection[str], where: str) -> bool:
+    """Whether the lines of an item can stand as they are: they say what was read, and nothing of it is outdated."""
+    if not written.startswith("- ") or any(entry.name in outdated for entry in parse_item(item, where)):
+        return False
+    try:
+        return bool(yaml.safe_load(written) == [item])
+    except yaml.YAMLError:
+        return False
+
+
+def _without(item: dict[str, Any], left: Collection[str]) -> dict[str, Any]:
+    """Return an item with only the cases that are left."""
+    if "cases" not in item:
+        return item
+    cases = {codes: [case for case in ids if case in left] for codes, ids in item["cases"].items()}
+    return {**item, "cases": {codes: ids for codes, ids in cases.items() if ids}}
 
 
 def _by_findings(results: Sequence[Result]) -> dict[str, Any]:
