@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, parse_document
 from tpharness.cli.options import Argument, Option
-from tpharness.errors import TpharnessError, UsageError, did_you_mean
+from tpharness.errors import ThreadError, TpharnessError, UsageError, did_you_mean
 from tpharness.findings import Finding, Level
 from tpharness.histories.conversations import READERS
 from tpharness.histories.stored.formats import messages_of, why_not_imported, wrong_messages
@@ -43,6 +43,8 @@ class ImportFrom:
             imported = READERS[self.source](messages, **options)
         except TpharnessError as error:  # what `check` finds is said, also where it is not why there is no thread
             error.findings = tuple(found or why_not_imported(error))
+            if isinstance(error, ThreadError):
+                error.hint = "correct the messages at these places; `tpharness repair` says what it can mend"
             raise
         losses = [BatchNote.of_loss(loss) for loss in imported.losses]
         said = (*(BatchNote(line=one.line()) for one in odd), *map(_note, found), *losses)

@@ -235,7 +235,9 @@ class Repairing:
     def _note_other_tool(self, call: StoredPart, answer: StoredPart) -> None:
         """Note that an answer names another tool than its call: which of the two ran is for a person to find out."""
         if answer.tool and answer.tool != call.tool:
-            self._note(of_threads.OTHER_TOOL, answer, "", "")
+            named = {"call_id": answer.call_id, "tool": answer.tool, "content": answer.content}
+            got = f"{answer.tool} for a call of {call.tool}"
+            self.changes.append(Change(kind=of_threads.OTHER_TOOL, pointer=answer.pointer, done="", got=got, **named))
 
     def _leave_out(self, kind: Kind, answer: StoredPart, ruling: str, *, may: bool) -> None:
         if may or self._drop_results:
