@@ -2,8 +2,8 @@
 # pydantic-ai-slim 2.68.0: a history that was stored as the AI SDK's messages forgets that a call was interrupted.
 #
 # A run was stopped when the model had called `pay`: the history ends with a response that has `state: "interrupted"`. The
-# chat is stored with VercelAIAdapter.dump_messages and loaded with load_messages. Then the user asks: `Agent.run` is given the
-# question and the loaded history.
+# chat is stored with VercelAIAdapter.dump_messages, or AGUIAdapter's, and loaded with load_messages. Then the user asks:
+# `Agent.run` is given the question and the loaded history.
 # Expected: the loaded history does what the original does: the call gets "The tool call was interrupted before a result was
 # produced." and the model is asked, whether its arguments were whole or cut.
 # Seen: the loaded response is "complete" (so is half a text: its part is dumped with `state: "done"`). The question raises
@@ -14,7 +14,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 python3 -m venv env
-env/bin/pip install --quiet --disable-pip-version-check pydantic-ai-slim==2.68.0
+env/bin/pip install --quiet --disable-pip-version-check pydantic-ai-slim==2.68.0 ag-ui-protocol==1.0.0 starlette==1.10.0
 
 cat > load.py <<'PY'
 import asyncio
@@ -22,6 +22,7 @@ import asyncio
 from pydantic_ai import Agent, UserError
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.ui.ag_ui import AGUIAdapter
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 
@@ -60,6 +61,7 @@ async def main():
         loaded = VercelAIAdapter.load_messages(VercelAIAdapter.dump_messages(kept))
         await ask(f"{name} kept", kept, "Why?")
         await ask(f"{name} loaded", loaded, "Why?")
+        await ask(f"{name} loaded from AG-UI", AGUIAdapter.load_messages(AGUIAdapter.dump_messages(kept)), "Why?")
         if name == "whole call":
             await ask(f"{name} loaded", loaded, None)
 
@@ -73,9 +75,13 @@ text kept, interrupted, Why?
   the model is asked; user-prompt, text, user-prompt
 text loaded, complete, Why?
   the model is asked; user-prompt, text, user-prompt
+text loaded from AG-UI, complete, Why?
+  the model is asked; user-prompt, text, user-prompt
 whole call kept, interrupted, Why?
   the model is asked; user-prompt, tool-call, tool-return, user-prompt
 whole call loaded, complete, Why?
+  UserError: Cannot provide a new user prompt when the message history contains unprocessed tool calls
+whole call loaded from AG-UI, complete, Why?
   UserError: Cannot provide a new user prompt when the message history contains unprocessed tool calls
 whole call loaded, complete, without a prompt
   paid 125
@@ -83,6 +89,8 @@ whole call loaded, complete, without a prompt
 cut call kept, interrupted, Why?
   the model is asked; user-prompt, tool-call, tool-return, user-prompt
 cut call loaded, complete, Why?
+  UserError: Cannot provide a new user prompt when the message history contains unprocessed tool calls
+cut call loaded from AG-UI, complete, Why?
   UserError: Cannot provide a new user prompt when the message history contains unprocessed tool calls
 TEXT
 cat seen.txt

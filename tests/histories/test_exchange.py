@@ -31,6 +31,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.usage import RequestUsage
 
 from tpharness.errors import InputError, ThreadError
@@ -382,6 +383,16 @@ def test_what_is_not_such_a_list_is_refused(value: Any, part: str) -> None:
         thread_of_messages(value, agent_id="a", thread_id="t", at="1970-01-01T00:00:00Z")
     assert part in str(refused.value)
     assert refused.value.hint
+
+
+def test_an_interruption_is_in_the_own_format_and_not_in_that_of_a_page() -> None:
+    """Why docs/EXCHANGE.md says which of the two to store; this fails when the adapter keeps the state."""
+    cut = ModelResponse(
+        parts=[ToolCallPart("look", '{"q":1}', tool_call_id="c1")], timestamp=START, state="interrupted"
+    )
+    stored = VercelAIAdapter.load_messages(VercelAIAdapter.dump_messages([ask("Hi"), cut]))
+    assert [message.state for message in stored if isinstance(message, ModelResponse)] == ["complete"]
+    assert [loss.pointer for loss in imported([ask("Hi"), cut]).losses] == ["/1"]
 
 
 def test_messages_that_break_the_rules_of_a_thread_are_refused() -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.histories.test_exchange_losses import pages
 
 import tpharness.peers
 from tpharness.errors import InputError, ThreadError
@@ -34,6 +37,7 @@ for (const messages of JSON.parse(readFileSync(0, 'utf8'))) {
 }
 process.stdout.write(JSON.stringify(out));
 """
+TOO_MUCH = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 Convert = Callable[[list[list[dict[str, Any]]]], list[Any]]
 
 
@@ -152,6 +156,21 @@ def test_the_package_takes_what_is_written_of_the_golden_threads(convert: Conver
         results = [p["toolCallId"] for m in messages if m["role"] == "tool" for p in m["content"]]
         assert made == expected
         assert sorted(results) == sorted(expected)
+
+
+@pytest.mark.node
+@settings(max_examples=3, suppress_health_check=TOO_MUCH)
+@given(st.lists(pages(), min_size=60, max_size=60))
+def test_the_package_takes_what_comes_back_of_any_page(convert: Convert, drawn: list[list[dict[str, Any]]]) -> None:
+    """Whatever the page held: what is written of its thread is valid, and no call is sent without its result."""
+    threads = [imported([user("Book"), answer(*parts)]).thread for parts in drawn]
+    made = [model_call(thread, "ai-sdk", next_user="Go on.").messages for thread in threads]
+    for messages, told in zip(made, convert(made), strict=True):
+        assert not isinstance(told, str), (told, messages)
+        parts = [part for message in told if isinstance(message["content"], list) for part in message["content"]]
+        called = [part["toolCallId"] for part in parts if part["type"] == "tool-call"]
+        answered = [part["toolCallId"] for part in parts if part["type"] == "tool-result"]
+        assert sorted(called) == sorted(answered)
 
 
 def test_an_answer_that_was_still_streaming_was_interrupted() -> None:
