@@ -329,11 +329,17 @@ def test_init_writes_what_it_has_seen_and_the_file_is_played(
     assert done.code == 0, done.err
     assert "model API       openai-chat" in done.out
     assert "history         last-message" in done.out
+    assert "history         last-message; the server keeps it: the model knew the first message" in done.out
     assert "refused         ai-sdk: " in done.out
+    assert "thread          GET /api/chat/{id} answered 200 with the message that was written\n" in done.out
+    assert "stop            POST /api/chat/{id}/stop answered 200 when nothing ran" in done.out
+    assert "resume          not found: GET /api/chat/{id}/stream answered 404\n" in done.out
     assert "on_disconnect   not declared; it stopped when its client left. Say in the table" in done.out
     assert "book_hotel; none was called" in done.out
     config = load_config("chat", folder / "tpharness.toml")
     assert (config.url, config.history, config.on_disconnect, config.allow) == (url, "last-message", None, ())
+    assert (config.thread, config.stop) == ("GET /api/chat/{id}", "POST /api/chat/{id}/stop")
+    assert config.resume is None
     played = call("app", "chat", "user-leaves/in-text", "--provider-port", provider)
     assert played.code == 0, played.out
 

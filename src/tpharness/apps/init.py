@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from tpharness.apps.effects import MountedLedger
 from tpharness.apps.evidence import AppEvidence
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import Player
+from tpharness.apps.probe import Address, AddressKey, Chatted, chat_on_two_pages, find_addresses
 from tpharness.apps.process import EXITED, AppProcess, until_it_listens
 from tpharness.apps.provider.server import Provider
 from tpharness.apps.trouble import find_trouble, turn_trouble
@@ -37,6 +38,11 @@ from tpharness.targets.server_process import free_port
 __all__ = ["Described", "describe_application", "require_new_table", "write_table"]
 
 _EXAMPLE = 'command = ["npm", "start"]'
+_MEANS: Mapping[AddressKey, str] = {
+    "thread": "the view after a reload",
+    "resume": "the answer that still streams, after a reload",
+    "stop": "the stop button",
+}
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
 _ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui", "ai-sdk-text")
 
@@ -127,9 +133,40 @@ async def _ask(given: AppConfig, config: AppConfig, provider: Provider, session:
                 f"the application does not offer its model the tool {missing[0]!r}", hint=f"it offers {offered}"
             )
         knows = await _remembers(player)
+        chatted = await chat_on_two_pages(config, provider, session, find_profile(name))
+        kept = _keeper(chatted, knows=knows, by_page=player.keeps_history)
+        if chatted.server_keeps and player.keeps_history and config.history == "client":
+            found, player = await _smaller(name, player, config, provider, session)
+        else:
+            found = name
         stops = await _stops(player)
-        return _described(replace(given, history=name), contact, refused, knows=knows, stops=stops)
+        addresses = await find_addresses(config, session, chatted)
+        return _described(replace(given, history=found), contact, refused, addresses, kept=kept, stops=stops)
     raise TargetError(f"{config.url}: no request profile reached the model", hint="\n  ".join(refused))
+
+
+def _keeper(chatted: Chatted, *, knows: bool, by_page: bool) -> str:
+    """Say who was seen to keep the history: `knows` is whether the second turn of a page knew the first."""
+    if chatted.server_keeps or (knows and not by_page):
+        return "the server keeps it: the model knew the first message when the second was posted alone"
+    if not knows:
+        return "nobody was seen to keep it: the second turn did not know the first"
+    if not chatted.asked:
+        return "not seen who keeps it: a second page that posted its message alone did not reach the model"
+    return "the page keeps it: posted alone, by a second page, the second message came to the model without the first"
+
+
+async def _smaller(
+    name: str, player: Player, config: AppConfig, provider: Provider, session: aiohttp.ClientSession
+) -> tuple[str, Player]:
+    """Return the first profile that posts only the last message, and whose history the server keeps; else the given."""
+    for other in _ORDER:
+        tried = Player(replace(config, history=other), provider, session, find_profile(other))
+        if tried.keeps_history or (await first_contact(tried, new_mark())).trouble is not None:
+            continue
+        if await _remembers(tried):
+            return other, tried
+    return name, player
 
 
 async def _remembers(player: Player) -> bool:
@@ -169,14 +206,17 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
-def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows: bool, stops: bool) -> Described:
+def _described(
+    config: AppConfig, contact: Contact, refused: list[str], addresses: Sequence[Address], *, kept: str, stops: bool
+) -> Described:
     name = _table_name(config)
     tools = sorted(contact.tools)
     allowed = f"allowed: {', '.join(config.allow)}" if config.allow else "none is allowed in the table"
     lines = [
         f"model API       {contact.api}",
-        f"history         {config.history}" + ("" if knows else " (the second turn did not know the first)"),
+        f"history         {config.history}; {kept}",
         f"on_disconnect   {_leaving(config, stops=stops)}",
+        *(f"{one.key:<16}{'' if one.found else 'not found: '}{one.text} {one.said}" for one in addresses),
         f"tools           {', '.join(tools) or 'none'}; none was called, and {allowed}",
         *(f"refused         {line}" for line in refused),
     ]
@@ -192,10 +232,8 @@ def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows
         f"history = {json.dumps(config.history)}                     # one of: client, {', '.join(PROFILES)}",
         *([f"client = {json.dumps(config.client)}"] if config.client is not None else []),
         _on_disconnect_line(config, stops=stops),
-        '# stop = "POST /api/chat/{id}/stop"         # the stop button, if there is an address for it',
-        '# thread = "GET /api/chat/{id}"            # the view after a reload',
+        *(_address_line(one) for one in addresses),
         f"tools = {{{_tools_text(config)}}}                      # it offers: {', '.join(tools) or 'none'}",
-        '# resume = "GET /api/chat/{id}/stream"     # the answer that still streams, after a reload',
         "# regenerate = true                        # the page has a button for another answer",
         "# edit = true                              # a message can be edited",
         *_effects_lines(config),
@@ -206,6 +244,13 @@ def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows
         else f'# baseline = "{known}"     # what is known to fail, as --write-baseline {known} writes it',
     ]
     return Described(name=name, table="\n".join(table) + "\n", lines=lines, tools=tuple(tools))
+
+
+def _address_line(one: Address) -> str:
+    line = f"{one.key} = {json.dumps(one.text, ensure_ascii=False)}"
+    if one.found:
+        return f"{line}     # {_MEANS[one.key]}; it {one.said}"
+    return f"# {line}     # {_MEANS[one.key]}, if it has an address; this one {' '.join(one.said.split())}"
 
 
 def _leaving(config: AppConfig, *, stops: bool) -> str:
