@@ -30,12 +30,14 @@ class ImportFrom:
     thread_id: str | None
     at: str
     strict: bool
+    folder: str = ""
+    """The name of the folder that was given, if there was only one: two folders have equal names of files."""
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         parsed = parse_document(document)
         value, messages = parsed.value, messages_of(parsed.value)
         name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
-        named = _thread_id(self.thread_id, value, name)
+        named = _thread_id(self.thread_id, value, name, self.folder)
         odd = [finding for finding in parsed.findings if finding.level is not Level.MUST]
         found = [finding for finding in parsed.findings if finding not in odd] + wrong_messages(messages, self.source)
         try:
@@ -49,6 +51,7 @@ class ImportFrom:
         losses = [BatchNote.of_loss(loss) for loss in imported.losses]
         said = (*(BatchNote(line=one.line()) for one in odd), *map(_note, found), *losses)
         facts: dict[str, Any] = {
+            "thread_id": named,
             "left_out": [loss.as_json() for loss in imported.losses],
             "findings": [one.as_json() for one in found],
         }
@@ -65,12 +68,12 @@ def _note(finding: Finding) -> BatchNote:
     return BatchNote(line=f"{finding.line()}; {finding.remedy}", why=finding.code)
 
 
-def _thread_id(given: str | None, value: Any, name: str) -> str:
-    """Return the id of a thread: the one that is given, the id of a row, or one that is made of the document's name."""
+def _thread_id(given: str | None, value: Any, name: str, folder: str) -> str:
+    """Return the id of a thread: the one that is given, the id of a row, or one that is made of the document's path."""
     if given is not None:
         return given.replace("{name}", name)
     row = value.get("id") if isinstance(value, Mapping) else None
-    return str(row) if isinstance(row, str | int) and row != "" else f"import:{name}"
+    return str(row) if isinstance(row, str | int) and row != "" else f"import:{Path(folder, name)}"
 
 
 def import_(
@@ -79,11 +82,14 @@ def import_(
     agent: Annotated[str, Option(help="The agent that answered.")] = "assistant",
     thread_id: Annotated[
         str | None,
-        Option(help="The id of the thread, {name} for the document's; else the id of a row, or import:FILE."),
+        Option(help="The id of the thread, {name} for the document's; else the id of a row, or import:FOLDER/FILE."),
     ] = None,
     at: Annotated[str, Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
     strict: Annotated[bool, Option("--strict", help="Fail where something is wrong or would be left out.")] = False,
     output: Annotated[str, Option("-o", "--output", help="A file; for several, a folder or FILE.jsonl.")] = "-",
+    rejected: Annotated[
+        str, Option("--rejected", help="A folder for the documents of which nothing is made, untouched, and why.")
+    ] = "",
     json: Annotated[bool, Option("--json", help="Print a report for each document, a line each.")] = False,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
@@ -101,8 +107,16 @@ def import_(
     time = normalize_time(at)
     if time is None:
         raise UsageError(f"--at: {at!r} is not a time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset")
-    work = ImportFrom(source, agent, thread_id, time, strict)
+    folder = Path(files[0]).resolve().name if len(files) == 1 and Path(files[0]).is_dir() else ""
+    work = ImportFrom(source, agent, thread_id, time, strict, folder)
     options = BatchOptions(
-        output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True, named=_THOUGH_WRONG
+        output=output,
+        as_json=json,
+        jobs=jobs,
+        resume=resume,
+        force=force,
+        makes=True,
+        rejected=rejected,
+        named=_THOUGH_WRONG,
     )
     each_document(files, work, options)

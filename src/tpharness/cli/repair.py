@@ -127,6 +127,9 @@ def repair(
     output: Annotated[
         str, Option("-o", "--output", help="A file, for several a folder or FILE.jsonl; without it nothing is written.")
     ] = "",
+    rejected: Annotated[
+        str, Option("--rejected", help="A folder for the documents that are not repaired, untouched, and why.")
+    ] = "",
     json: Annotated[bool, Option("--json", help="Print a report for each document, a line each.")] = False,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
@@ -137,7 +140,9 @@ def repair(
     Without -o only what would be changed is printed. What is written is valid; a document that cannot be made so is not
     written, and what is left to do by hand is printed.
     """
-    options = BatchOptions(output=output or "-", as_json=json, jobs=jobs, resume=resume, force=force)
+    if rejected and not output:
+        raise UsageError("--rejected keeps what is not repaired, and without -o nothing is", hint="name an -o")
+    options = BatchOptions(output=output or "-", as_json=json, jobs=jobs, resume=resume, force=force, rejected=rejected)
     repair_each(files, source, model, options, writes=bool(output), drop_results=drop_results)
 
 

@@ -29,10 +29,11 @@ def each_document(files: Sequence[str], work: Work, options: BatchOptions) -> No
     """
     sources = Sources(files, options.endings)
     into_many = options.output != "-" and (Path(options.output).is_dir() or options.output.endswith("/"))
-    only = None if into_many or options.resume else sources.only()
+    only = None if into_many or options.resume or options.rejected else sources.only()
     if only is not None:
         raise Exit(_do_one(only, work, options))
-    _refuse_own_output(files, options)
+    for option, output in (("-o", options.output), ("--rejected", options.rejected)):
+        _refuse_own_output(files, option, output)
     from tpharness.cli.batch.many import do_all  # noqa: PLC0415  # most commands are given one document
 
     raise Exit(do_all(sources, work, options))
@@ -60,15 +61,14 @@ def _report(name: str, done: DocumentDone, options: BatchOptions) -> Any:
     return {"document": name, "outcome": done.outcome, **done.facts, **made}
 
 
-def _refuse_own_output(files: Sequence[str], options: BatchOptions) -> None:
+def _refuse_own_output(files: Sequence[str], option: str, output: str) -> None:
     """UsageError where the results would be among the documents of the next run."""
-    if options.output == "-":
+    if output in ("-", ""):
         return
-    output = Path(options.output).resolve()
     for name in files:
-        if name != "-" and Path(name).is_dir() and output.is_relative_to(Path(name).resolve()):
+        if name != "-" and Path(name).is_dir() and Path(output).resolve().is_relative_to(Path(name).resolve()):
             raise UsageError(
-                f"-o {options.output} is inside of {name}, which is read", hint="write to a folder beside it"
+                f"{option} {output} is inside of {name}, which is read", hint="write to a folder beside it"
             )
 
 

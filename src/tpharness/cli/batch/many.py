@@ -9,7 +9,7 @@ import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,8 +20,9 @@ from pathlib import Path
 from tpharness.cli.batch.ledger import Entry, digest_of
 from tpharness.cli.batch.notes import Notes, with_name
 from tpharness.cli.batch.outputs import Output, open_output, write_result
+from tpharness.cli.batch.rejected import Rejected, open_rejected
 from tpharness.cli.batch.sources import BatchSource, Sources
-from tpharness.cli.batch.work import BatchNote, BatchOptions, DocumentDone, Work
+from tpharness.cli.batch.work import BatchDocument, BatchNote, BatchOptions, DocumentDone, Work
 from tpharness.errors import InputError, TpharnessError
 from tpharness.findings import Level
 from tpharness.output import json_bytes, write_bytes
@@ -45,11 +46,14 @@ _PROGRESS_EVERY = 0.3
 def do_all(sources: Sources, work: Work, options: BatchOptions) -> int:
     """Do the work with each document, print what is to be said of them, and return the exit code."""
     command = f"{work!r} by tpharness {version('tpharness')}"
+    rejected = open_rejected(options)
     output = open_output(options.output, command, resume=options.resume, force=options.force)
     total = _Total(options)
     try:
         with _rare_collections():
-            for results in _all_results(sources, work, options, output):
+            for results in _all_results(
+                sources, partial(_do_batch, work=work, options=options, rejected=rejected), options, output
+            ):
                 for one in results:
                     total.take(one, output)
                 output.flush()
@@ -91,8 +95,10 @@ class _One:
     written: str = ""
 
 
-def _all_results(sources: Sources, work: Work, options: BatchOptions, output: Output) -> Iterator[list[_One]]:
-    task = partial(_do_batch, work=work, options=options, folder=output.folder)
+def _all_results(
+    sources: Sources, do_batch: Callable[..., list[_One]], options: BatchOptions, output: Output
+) -> Iterator[list[_One]]:
+    task = partial(do_batch, folder=output.folder)
     known = ([(source, output.known(source.name)) for source in batch] for batch in _batches(sources))
     if options.jobs == 1:
         yield from map(task, known)
@@ -109,19 +115,34 @@ def _batches(sources: Iterable[BatchSource]) -> Iterator[list[BatchSource]]:
 
 
 def _do_batch(
-    batch: list[tuple[BatchSource, Entry | None]], *, work: Work, options: BatchOptions, folder: Path | None
+    batch: list[tuple[BatchSource, Entry | None]],
+    *,
+    work: Work,
+    options: BatchOptions,
+    rejected: Rejected | None,
+    folder: Path | None,
 ) -> list[_One]:
-    return [_do(source, known, work, options, folder) for source, known in batch]
+    results = []
+    for source, known in batch:
+        there = known is None or rejected is None or rejected.has(source, known)
+        one, document = _do(source, known if there else None, work, options, folder)
+        if rejected is not None and one.done is not None:
+            why = [note.line for note in one.done.notes] + list(one.done.lines)
+            rejected.note(source, document, one.entry, "\n".join([one.entry.outcome, *why]))
+        results.append(one)
+    return results
 
 
-def _do(source: BatchSource, known: Entry | None, work: Work, options: BatchOptions, folder: Path | None) -> _One:
-    digest = ""
+def _do(
+    source: BatchSource, known: Entry | None, work: Work, options: BatchOptions, folder: Path | None
+) -> tuple[_One, BatchDocument | None]:
+    digest, document = "", None
     try:
         document = source.read()
         digest = digest_of(document.data)
         written = folder is None or not options.makes or (folder / source.place).exists()
         if known is not None and known.digest == digest and (written or known.code):
-            return _One(name=source.name, entry=known, done=None)
+            return _One(name=source.name, entry=known, done=None), document
         done = work(document)
         result = _result(source.name, done, options)
         if folder is not None and result is not None:
@@ -135,7 +156,7 @@ def _do(source: BatchSource, known: Entry | None, work: Work, options: BatchOpti
     entry = Entry(digest=digest, outcome=done.outcome, code=done.code)
     if options.makes:  # what was made does not go back to the parent process twice
         done = DocumentDone(outcome=done.outcome, code=done.code, lines=done.lines, notes=done.notes, facts=done.facts)
-    return _One(name=source.name, entry=entry, done=done, result=result, written=written_to)
+    return _One(name=source.name, entry=entry, done=done, result=result, written=written_to), document
 
 
 def _result(name: str, done: DocumentDone, options: BatchOptions) -> bytes | None:

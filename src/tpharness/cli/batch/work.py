@@ -56,6 +56,8 @@ class BatchOptions:
     verdict: Callable[[Collection[str]], str] | None = None
     """For a command that judges: what is said of the outcomes where the code is 0. The total is part of its output."""
     endings: tuple[str, ...] = JSON_FILES
+    rejected: str = ""
+    """A folder for the documents of which nothing is made, as they are, each with what is wrong with it."""
     named: str = ""
     """The outcome whose documents are named before the total, because nothing else names each of them."""
 
