@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from benchmarks.virtual_time import run_idly
 from tests.apps.chat_app import ChatApp, Defect, running
 
 from tpharness.apps.config import AppConfig
+from tpharness.apps.effects import URL_VARIABLE
 from tpharness.apps.engine import AppOptions, play_app
+from tpharness.picture import applications_of_trace
 from tpharness.report.trace import TraceReport
 from tpharness.report.trace_lines import case_lines
 from tpharness.trace.fates import fate, turn_facts
@@ -22,9 +25,12 @@ from tpharness.trace.secrets import secrets_of
 IN_ARGUMENTS = "user-leaves/in-arguments"
 
 
-async def _play(app: ChatApp, path: Path, traced: Traced, ids: tuple[str, ...], secrets: list[str]) -> None:
+async def _play(
+    app: ChatApp, path: Path, traced: Traced, ids: tuple[str, ...], secrets: list[str], effects: str | None
+) -> None:
     def ready(environment: dict[str, str]) -> None:
         app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
+        app.effects_url, app.environment = environment.get(URL_VARIABLE), environment
 
     report = TraceReport(path, traced, secrets=secrets)
     async with running(app) as port:
@@ -35,6 +41,7 @@ async def _play(app: ChatApp, path: Path, traced: Traced, ids: tuple[str, ...], 
             allow=("book_hotel",),
             stop_within=0.4,
             concurrency=12,
+            effects=effects,
         )
         async for event in play_app(AppOptions(config=config, ids=ids, on_ready=ready, record=True)):
             report.feed(event, server="chat", client="last-message")
@@ -46,7 +53,7 @@ def played(
 ) -> Trace:
     """Play cases on an application, and open the trace that they leave."""
     path = folder / "trace.zip"
-    run_idly(_play(app, path, traced, ids, secrets or []))
+    run_idly(_play(app, path, traced, ids, secrets or [], None))
     return Trace.open(path)
 
 
@@ -83,6 +90,27 @@ def test_all_traces_what_passes_too(tmp_path: Path) -> None:
     _, call, result = turn_facts(uncut, uncut.turns[0])
     assert (call.shown.word, call.told.word) == ("whole", "whole")
     assert (result.shown.word, result.told.word, result.is_result) == ("whole", "whole", True)
+
+
+def test_when_a_tool_ran_stands_beside_what_its_user_did(tmp_path: Path) -> None:
+    """The user leaves while it runs, and the model is sent its result on the next turn; without the ledger nothing."""
+    name = "user-leaves/while-tool-runs"
+    path = tmp_path / "ledger.zip"
+    asyncio.run(_play(ChatApp(), path, Traced.ALL, (name,), [], "ledger"))  # the clock of the machine: times differ
+    case = Trace.open(path).case(name)
+    shown = "\n".join(line for _, line in case_lines(case)).partition("when the tools ran\n")[2]
+    order = ["turn 1, request 1 to the model", "is answered, with a call of book_hotel", "of book_hotel starts"]
+    order += ["of book_hotel has its effect", "CUT the user closes the tab", "with the result of"]
+    places = [shown.find(words) for words in order]
+    assert places == sorted(places)
+    assert -1 not in places
+    assert max(shown.find(f"of book_hotel is {state}") for state in ("completed", "cancelled")) > places[4]
+    times = [float(line.split(" ms")[0]) for line in shown.splitlines() if " ms  " in line]
+    assert times == sorted(times)
+    ((_, page),) = applications_of_trace(Trace.open(path)).values()
+    assert "CUT the user closes the tab" in page.partition("When the tools ran</caption>")[2]
+    blind = played(tmp_path, "uncut/tool-call", app=ChatApp(), traced=Traced.ALL).case("uncut/tool-call")
+    assert "when the tools ran" not in "\n".join(line for _, line in case_lines(blind))
 
 
 def test_known_secrets_are_left_out(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tpharness.apps.effects.holding import ToolRunSeen
 from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
 from tpharness.model_apis.messages import HistoryMessage
 from tpharness.run.tracing.lines import CaseLines
@@ -60,6 +61,8 @@ class AppRecord:
             out.add(self._turn(turn, out))
             for asked in turn.asked:
                 out.add(self._asked(turn, asked, out))
+        for run in self.evidence.tool_runs or ():
+            out.add(self._tool_run(run))
         self._streams(out)
         out.moments(self.tape.notes, self.tape.forgotten)
         return out.files()
@@ -98,6 +101,17 @@ class AppRecord:
                 for call in asked.called
             ],
             **out.body(asked.body),
+        }
+
+    def _tool_run(self, run: ToolRunSeen) -> dict[str, Any]:
+        times = {"started": run.started_at, "effect": run.effect_at, "ended": run.ended_at}
+        return {
+            "kind": "app-tool",
+            "number": run.number,
+            "tool": run.tool,
+            **({"call_id": run.call_id} if run.call_id else {}),
+            "state": run.state.value,
+            **{name: self._since(at) for name, at in times.items() if at is not None},
         }
 
     def _since(self, at: float) -> float:

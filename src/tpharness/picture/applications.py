@@ -16,6 +16,7 @@ from tpharness.picture.traces import finding_of_trace
 from tpharness.printable import counted
 from tpharness.trace.fates import FATE_WORDS, Fact, Fate, call_words, cut_words, turn_facts
 from tpharness.trace.read import Trace, TracedCase, TracedEntry
+from tpharness.trace.tool_times import tool_moments
 
 __all__ = ["application_sections", "applications_of_trace"]
 
@@ -33,7 +34,10 @@ def applications_of_trace(trace: Trace, only: TracedEntry | None = None) -> dict
         if one.file and only in (None, one) and len(found) < _MOST_CASES:
             case = trace.case(one)
             if case.turns:
-                found[one.case] = case, "".join("".join(_turn(case, turn)) for turn in case.turns)
+                found[one.case] = (
+                    case,
+                    "".join([*(part for turn in case.turns for part in _turn(case, turn)), _times(case)]),
+                )
     return found
 
 
@@ -67,6 +71,11 @@ def _turn(case: TracedCase, turn: Line) -> Iterator[str]:
         rows = [_fact_cells(fact) for fact in facts]
         heads = ("what", "the model said", "the user saw of it", "the model is told of it on the next turn")
         yield table_html(heads, rows, caption=f"What became of turn {turn['turn']}")
+
+
+def _times(case: TracedCase) -> str:
+    rows = [(f"{at * 1000:,.1f}", text_html(words)) for at, words in tool_moments(case)]
+    return table_html(("ms", "what happened"), rows, caption="When the tools ran") if rows else ""
 
 
 def _asked(asked: Line) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from tpharness.findings import quote, shorten
 from tpharness.trace.fates import FATE_WORDS, Fact, Fate, call_words, cut_words, turn_facts
 from tpharness.trace.read import TracedCase
+from tpharness.trace.tool_times import tool_moments
 
 __all__ = ["app_lines"]
 
@@ -37,6 +38,11 @@ def app_lines(case: TracedCase) -> Iterator[Line]:
             for fact in facts:
                 yield from _fact_lines(fact)
         yield from (("red", f"  asked an address that no model API has: {stray}") for stray in turn["strays"])
+    moments = tool_moments(case)
+    if moments:
+        yield "", ""
+        yield "bold", "when the tools ran"
+        yield from (("", f"  {at * 1000:>9.1f} ms  {words}") for at, words in moments)
 
 
 def _asked_lines(asked: Mapping[str, Any]) -> Iterator[Line]:

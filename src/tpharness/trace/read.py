@@ -138,8 +138,8 @@ class TracedMoment:
 class TracedCase:
     """One case. `about` is its first line; `wires` are by side and run; `cuts` say what is left out of the trace.
 
-    `dropped` says what the reference does not keep of the last turn, by side, and why. `turns` and `asked` are the
-    lines `app-turn` and `app-model` of a case of a chat application, which has no script.
+    `dropped` says what the reference does not keep of the last turn, by side, and why. `turns`, `asked` and `tools`
+    are the lines `app-turn`, `app-model` and `app-tool` of a case of a chat application, which has no script.
     """
 
     entry: TracedEntry
@@ -156,6 +156,7 @@ class TracedCase:
     cuts: Sequence[str]
     turns: Sequence[Mapping[str, Any]]
     asked: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
     _pool: _Pool = field(repr=False)
 
     def thread(self, number: int) -> dict[str, Any]:
@@ -320,6 +321,7 @@ def _read_case(container: Container, entry: TracedEntry) -> TracedCase:
         cuts=[line["what"] for line in by_kind.get("cut", ())],
         turns=by_kind.get("app-turn", []),
         asked=by_kind.get("app-model", []),
+        tools=by_kind.get("app-tool", []),
         _pool=pool,
     )
 

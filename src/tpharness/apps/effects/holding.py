@@ -20,6 +20,8 @@ class ToolRunSeen:
     call_id: str
     effect_at: float | None
     state: LedgerRunState
+    started_at: float | None = None
+    ended_at: float | None = None
 
     @classmethod
     def of(cls, run: LedgerRun) -> ToolRunSeen:
@@ -31,6 +33,8 @@ class ToolRunSeen:
             call_id=run.call_id,
             effect_at=run.effect_at,
             state=run.state,
+            started_at=run.started_at,
+            ended_at=run.ended_at,
         )
 
     def __str__(self) -> str:
