@@ -24,6 +24,7 @@ from tpharness.run.tracing.files import CaseRecord
 from tpharness.trace.format import Traced
 from tpharness.verdict import Result, ResultReady, RunFinished
 from tpharness.waiting import in_event_loop
+from tpharness.wires.registry import wire_named
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -63,6 +64,7 @@ def play(
     profiles: Sequence[str] = (),
     clauses: Sequence[str] = (),
     baseline: Path | str | None = None,
+    wire: str = "vsp",
     snapshot: SnapshotAssertion | None = None,
 ) -> Played:
     """Play scenarios on a server and a client and return what was found, as `tpharness run` does.
@@ -98,6 +100,7 @@ def play(
             profiles=parse_profiles(list(_several(profiles))),
             clauses=parse_clauses(_several(clauses)),
             baseline=None if baseline is None else Path(baseline),
+            wire=wire_named(wire).name,
             trace=Traced.NONE if snapshot is None else Traced.ALL,
         )
         return _play(options, snapshot)

@@ -89,6 +89,7 @@ def later(*ids: str, content: Any = 1) -> Document:
 NO_CALL = {"part_kind": "retry-prompt", "content": "a number, please", "tool_name": None, "tool_call_id": None}
 CYCLE = (reply(2, call("c1")), returns(3, "c1"))
 GOOD = thread(*CYCLE, reply(4, words("done")))
+RENAMED = thread(reply(2, call("c9")), returns(3, "c9"), reply(4, words("done")))
 LESS = thread(*CYCLE, cut=True)
 OTHER = thread(*CYCLE, reply(4, words("other")))
 DANGLING = thread(reply(2, call("c1")), cut=True)
@@ -181,6 +182,10 @@ RIGHT: dict[str, list[Evidence]] = {
         evidence(server=held(GOOD), **client(GOOD, truth=GOOD)),
         evidence(delivery=Delivery.PART, **client(LESS, truth=LESS)),
         *(evidence(server=held({**GOOD, **head})) for head in SAME_HEADS),
+        evidence(
+            wire="ag-ui", over_wires=tuple(Variant(name="vsp", side=s, thread=GOOD) for s in ("server", "client"))
+        ),
+        evidence(mode=Compare.CONTENT, wire="ag-ui", over_wires=(Variant(name="vsp", side="client", thread=RENAMED),)),
     ],
     "validity": [evidence()],
     "prefix": [
@@ -228,6 +233,12 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
         *(("header-differs", evidence(server=held({**GOOD, **head}))) for head in OTHER_HEADS),
         ("header-differs", evidence(**client({**GOOD, "thread_id": "u"}, truth=GOOD))),
         ("library-differs", evidence(library=Side(name="library", thread=OTHER))),
+        *(
+            ("wire-matters", evidence(wire="ag-ui", over_wires=(Variant(name="vsp", side=side, thread=OTHER),), **more))
+            for side in ("server", "client")
+            for more in ({}, {"mode": Compare.CONTENT}, {"delivery": Delivery.PART})
+        ),
+        ("wire-matters", evidence(wire="ag-ui", over_wires=(Variant(name="vsp", side="client", thread=RENAMED),))),
     ],
     "validity": [("cycle-incomplete", evidence(**client(DANGLING)))],
     "prefix": [

@@ -134,7 +134,8 @@ class Evidence:
     `library` is the implementation's own history as a thread; `adopted` what the client holds after it fetched the
     server's thread; `trail` the client's threads over growing prefixes of its stream, each different from the one
     before, and `skipped_states` how many were left out between them; `rechunked` the same bytes or texts split
-    differently; `repeated` the same thing done twice; `resolutions` what the client gave out for references (R56), and
+    differently; `repeated` the same thing done twice; `over_wires` the same case over other
+    wires than `wire`, each by the name of its own; `resolutions` what the client gave out for references (R56), and
     `unresolved` why there are none; `answers` what the targets said of threads when they were asked, and `unasked` why
     they were not; `open_calls` the calls inside whose arguments runs were cut, and what the server's
     streams say of them; `sent` what its streams say beside the thread, run by run.
@@ -152,6 +153,8 @@ class Evidence:
     skipped_states: int = 0
     rechunked: tuple[Variant, ...] = ()
     repeated: tuple[Variant, ...] = ()
+    wire: str = "vsp"
+    over_wires: tuple[Variant, ...] = ()
     resolutions: tuple[Resolution, ...] = ()
     unresolved: str = "contents are asked for once in a scenario, without a cut and without a fault"
     answers: tuple[ThreadAnswer, ...] = ()

@@ -1,4 +1,4 @@
-"""Identity: both sides hold the same thread (R39), and each of them the right one (R51).
+"""Identity: both sides hold the same thread (R39), each of them the right one (R51), and the same over every wire.
 
 The right thread is what the reference makes of what the side was given. Where the two sides differ, the finding says
 which of them departs; where they agree or cannot be compared, a side that departs has a finding of its own. The head
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import Any
 
 from tpharness import checks, protocol
@@ -43,6 +44,8 @@ def _judge(evidence: Evidence) -> list[Finding]:
     if server is not None and evidence.library is not None:
         ours, theirs = _last_turn(server), _last_turn(evidence.library)
         findings += _compare(evidence, ours, theirs, LIBRARY_DIFFERS, Compare.CONTENT)
+    if evidence.over_wires:
+        findings += resolve_name("tpharness.checks.wires:compare_wires")(evidence, _compare)  # few runs need it
     return findings
 
 
@@ -138,7 +141,7 @@ _BYTES_LOST = NotApplicable(reason="bytes were lost between the two sides, so a 
 
 
 def _not_applicable(evidence: Evidence) -> NotApplicable | None:
-    if evidence.server is not None and evidence.library is not None:
+    if evidence.over_wires or (evidence.server is not None and evidence.library is not None):
         return None
     if any(side.truth is not None for side in evidence.sides()):
         return None
@@ -149,7 +152,7 @@ def _not_applicable(evidence: Evidence) -> NotApplicable | None:
 
 IDENTITY = Check(
     name="identity",
-    title="both sides hold the same thread, and the right one",
+    title="both sides hold the same thread, the right one, and the same over every wire",
     not_applicable=_not_applicable,
     judge=_judge,
 )

@@ -26,6 +26,7 @@ from tpharness.run.options import side_options
 from tpharness.run.session import Session
 from tpharness.run.workers import Workers
 from tpharness.trace.format import Traced
+from tpharness.wires.registry import default_wire, wire_named
 
 __all__ = ["fuzz"]
 
@@ -55,6 +56,13 @@ def fuzz(
     client: Annotated[
         str | None, Option(metavar="TARGET", help="The client to play [default: the folder's, or reference].")
     ] = None,
+    wire: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="What the streams of generated programs are: vsp or ag-ui [default: the folder's, or vsp].",
+        ),
+    ] = None,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     cluster: Annotated[
         str | None,
@@ -73,12 +81,13 @@ def fuzz(
     Failures are saved as scenario files. Those that are new leave a trace; with --trace all, those found before too.
     """
     held = None if replay is not None else load_state(db)
-    kinds = _kinds(kind or (held.kinds if held is not None else ()))
     targets = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}
+    wire = wire_named(wire or targets.get("--wire", default_wire().name)).name
+    kinds = _kinds(kind or (held.kinds if held is not None else ()), wire)
     server = server or targets.get("--server", "reference")
     client = client or targets.get("--client", "reference")
     show_trace = partial(tracing, trace_to, trace, targets=(server, client), quiet=as_json)
-    targets_opened = partial(Session, server=server, client=client, trace=trace)
+    targets_opened = partial(Session, server=server, client=client, trace=trace, wire=wire)
     if replay is not None:
         with show_trace() as traced, targets_opened() as session:
             code = _judge_again(replay, session, traced, as_json=as_json)
@@ -93,7 +102,7 @@ def fuzz(
             seed=seed,
             db=db,
             workers=Workers.from_options(jobs, cluster),
-            sides=side_options(server, client),
+            sides=side_options(server, client, wire),
             shrink_seconds=shrink,
         )
         campaign = Campaign(session, options)
@@ -140,13 +149,21 @@ def _trace(files: Sequence[Path], session: Session, traced: TracedRun) -> None:
             traced.add(result, result.record, server=server, client=client)
 
 
-def _kinds(names: Sequence[str]) -> tuple[FuzzKind, ...]:
+def _kinds(names: Sequence[str], wire: str) -> tuple[FuzzKind, ...]:
+    """Return the kinds with these names, all that are played over the wire if none is named."""
     known = [kind.value for kind in FuzzKind]
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known, "`tpharness docs FUZZING` says what each generates")
             raise UsageError(f"--kind takes {', '.join(known)}, not {name!r}", hint=hint)
-    return tuple(kind for kind in FuzzKind if kind.value in names) or tuple(FuzzKind)
+    every = tuple(FuzzKind) if wire == default_wire().name else (FuzzKind.PROGRAMS,)
+    chosen = tuple(kind for kind in FuzzKind if kind.value in names) or every
+    if set(chosen) - set(every):
+        raise UsageError(
+            f"over {wire} programs alone are generated: other kinds give streams of {default_wire().name}, or none",
+            hint="leave --kind away, or --wire",
+        )
+    return chosen
 
 
 class _Progress:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from tpharness.checks import Delivery
 from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
+from tpharness.cli.wires import WireOption
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
@@ -40,6 +41,7 @@ def replay(
     client: Annotated[str, Option(metavar="TARGET", help="The client that plays.")] = "reference",
     dialect: Annotated[str | None, Option(help="The version to show [default: the newest].")] = None,
     compare: Annotated[str | None, Option(help="exact or content, as of run.")] = None,
+    wire: WireOption = "vsp",
     scenarios: Annotated[list[Path] | None, Option(help="Folders or files with your own scenarios.")] = None,
     follow_links: FollowLinksOption = False,
     no_config: Annotated[
@@ -48,7 +50,7 @@ def replay(
 ) -> None:
     """Show both sides of a case step by step, and the verdict.
 
-    The output has each server event, each chunk, and the thread when it changes. The verdict is that of
+    The output has each server event, what goes over the wire, and the thread when it changes. The verdict is that of
     `tpharness run` without a baseline. Of tpharness.toml only the folders of scenarios are used.
     """
     roots = tuple(scenarios) if scenarios else _configured_roots(name, no_config=no_config) or (scenarios_dir(),)
@@ -61,15 +63,17 @@ def replay(
     if version not in scenario.versions:
         raise UsageError(f"{scenario.id} is not for version {version.value}")
     versions = [version] if dialect else None
-    session = Session(server=server, client=client, versions=versions, compare=parse_compare(compare))
-    case_of(scenario, name, [version], session.players)  # a place that it lacks is refused before a target is started
+    session = Session(server=server, client=client, versions=versions, compare=parse_compare(compare), wire=wire)
+    case_of(
+        scenario, name, [version], session.players, wire=wire
+    )  # a place that it lacks is refused before a target is started
     with session:
         adapted, reason = session.run(session.adapt(scenario))
         reason = session.find_no_part(scenario) or reason
         if reason:
             raise UsageError(f"{scenario.id} does not apply to these targets: {reason}")
         version = newest_version(adapted.versions)
-        case = case_of(adapted.scenario, name, adapted.versions, session.players)
+        case = case_of(adapted.scenario, name, adapted.versions, session.players, wire=adapted.wire)
         say(f"{case.id}, version {version.value}: {scenario.description}")
         seen: list[PlayedCase] = []
         result = session.run(session.play_case(case, thorough="@" not in case.id, observe=seen.append))

@@ -10,6 +10,7 @@ from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
+from tpharness.cli.wires import WireOption
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.reasons import KNOWN_REASONS, refuse_misspelt_reason
@@ -53,6 +54,7 @@ def sweep(
     bound: Annotated[int, Option(min=1, help="The most orders to play of one run.")] = 1000,
     server: Annotated[str, Option(metavar="TARGET", help="The server to play.")] = "reference",
     client: Annotated[str, Option(metavar="TARGET", help="The client to play.")] = "reference",
+    wire: WireOption = "vsp",
     dialect: Annotated[list[str] | None, Option(help="Only this version of the protocol; repeatable.")] = None,
     budget: Annotated[
         int | None,
@@ -99,12 +101,12 @@ def sweep(
     if any(one.place for one in selected):
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
     versions = tuple(map(parse_version, dialect)) if dialect else None
-    sides = side_options(server, client)
+    sides = side_options(server, client, wire)
     workers = Workers.from_options(jobs, cluster)
     ended = EarlyEnd(len(selected))
     with (
         tracing(trace_to, trace, targets=(server, client), stderr=as_json) as traced,
-        Session(server=server, client=client, versions=versions, trace=trace) as session,
+        Session(server=server, client=client, versions=versions, trace=trace, wire=wire) as session,
     ):
         found: Iterator[ScenarioReport]
         if orders:
@@ -146,6 +148,7 @@ def sweep(
                     "budget": budget,
                     "seed": seed,
                     "dialect": [one.value for one in versions or ()],
+                    "wire": wire,
                 }
                 about["shard"] = part.as_json(everything, settings)
             taken = list(ended.until_stopped(found))

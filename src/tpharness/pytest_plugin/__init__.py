@@ -48,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--tpharness-server", metavar="TARGET", help="The server that scenarios play [reference].")
     group.addoption("--tpharness-client", metavar="TARGET", help="The client that scenarios play [reference].")
+    group.addoption("--tpharness-wire", metavar="NAME", help="What the streams are: vsp or ag-ui [vsp].")
     group.addoption(
         "--tpharness-app", metavar="APP", help="The application of tpharness_app: URL, command, MODULE:APP."
     )
@@ -78,6 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini("tpharness_server", "The server that scenarios play: a target, or app.", default="reference")
     parser.addini("tpharness_client", "The client that scenarios play: a target, or app.", default="reference")
+    parser.addini("tpharness_wire", "What the streams are: vsp or ag-ui.", default="vsp")
     parser.addini("tpharness_app", "The application of tpharness_app: a URL, a command or MODULE:APP.", default="")
     parser.addini("tpharness_apps", "Applications of tpharness.toml whose cases are tests.", type="args", default=[])
     parser.addini("tpharness_app_ready", "Seconds that a command may take until it listens.", default="")
@@ -148,6 +150,12 @@ def tpharness_client(request: pytest.FixtureRequest) -> str:
     return _target(request, "tpharness_client")
 
 
+@pytest.fixture(scope="session")
+def tpharness_wire(pytestconfig: pytest.Config) -> str:
+    """Return the name of what runs between the server and the client, as `--wire` takes it."""
+    return str(_setting(pytestconfig, "tpharness_wire"))
+
+
 def _target(request: pytest.FixtureRequest, name: str) -> str:
     named = str(_setting(request.config, name))
     return str(request.getfixturevalue("tpharness_app").url) if named == "app" else named
@@ -204,6 +212,7 @@ def tpharness_play(
     _tpharness_targets: Targets,
     tpharness_server: str,
     tpharness_client: str,
+    tpharness_wire: str,
     tpharness_baseline: str,
     tpharness_dialect: list[str],
     tpharness_faults: list[str],
@@ -221,6 +230,7 @@ def tpharness_play(
             folder=pytestconfig.rootpath,
             server=tpharness_server,
             client=tpharness_client,
+            wire=tpharness_wire,
             baseline=tpharness_baseline,
             dialects=tpharness_dialect,
             faults=tpharness_faults,

@@ -30,6 +30,7 @@ from tpharness.verdict import Outcome, Result
 from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.baseline_partly import read_what_can_be
 from tpharness.waiting import await_result
+from tpharness.wires.registry import wire_named
 
 __all__ = ["NotGreenError", "ScenarioPlayer", "Targets"]
 
@@ -129,14 +130,16 @@ class ScenarioPlayer:
         folder: Path,
         server: str,
         client: str,
+        wire: str,
         baseline: str,
         dialects: Sequence[str],
         faults: Sequence[str],
     ) -> ScenarioPlayer:
-        """Return the player of the fixtures. UsageError for a version or a fault that does not exist."""
+        """Return the player of the fixtures. UsageError for a wire, a version or a fault that does not exist."""
         options = RunOptions(
             server=server,
             client=client,
+            wire=wire_named(wire).name,
             versions=tuple(map(parse_version, dialects)) or None,
             baseline=folder / baseline if baseline else None,
         )

@@ -18,19 +18,21 @@ from tpharness.targets.contract import ServerTarget
 __all__ = ["case_of", "cases_of", "packet_sizes"]
 
 
-def case_of(scenario: Scenario, name: str, versions: Sequence[Version], players: Players) -> Case:
-    """Return the case with an id such as `theme/name`, `theme/name@event-12` or `theme/name@byte-340`.
+def case_of(scenario: Scenario, name: str, versions: Sequence[Version], players: Players, *, wire: str = "vsp") -> Case:
+    """Return the case with an id such as `theme/name`, `theme/name@event-12` or `theme/name@byte-340`, over a wire.
 
     UsageError for a place that the scenario's sweep does not have on these players.
     """
-    (case,) = cases_of(scenario, [name], versions, players)
+    (case,) = cases_of(scenario, [name], versions, players, wire=wire)
     return case
 
 
-def cases_of(scenario: Scenario, names: Sequence[str], versions: Sequence[Version], players: Players) -> list[Case]:
+def cases_of(
+    scenario: Scenario, names: Sequence[str], versions: Sequence[Version], players: Players, *, wire: str = "vsp"
+) -> list[Case]:
     """Return the cases of one scenario with these ids, as `case_of`; a sweep over bytes is played once for all."""
     narrowed = narrow_sweep(scenario, players)
-    base, plan = base_case(narrowed, versions), narrowed.cut
+    base, plan = replace(base_case(narrowed, versions), wire=wire), narrowed.cut
     wanted = {name: at for name in names if (at := name.partition("@")[2]) and "*" not in at}
     if not wanted:
         return [base for _ in names]

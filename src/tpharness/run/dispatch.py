@@ -114,7 +114,9 @@ def _play_in_worker(one: SelectedScenario, options: RunOptions) -> WorkerAnswer:
     return runner.make_answer(one, [replace(result, record=tracing.make_ready(result, secrets)) for result in results])
 
 
-def check_places(selected: Sequence[SelectedScenario], ids: Iterable[str], players: Players) -> None:
+def check_places(
+    selected: Sequence[SelectedScenario], ids: Iterable[str], players: Players, *, wire: str = "vsp"
+) -> None:
     """Check before a run that its scenarios have the places that were named, on these players. UsageError if not.
 
     `ids` are those of the run: a place is not selected where its whole scenario is, and has to exist all the same.
@@ -128,7 +130,7 @@ def check_places(selected: Sequence[SelectedScenario], ids: Iterable[str], playe
     for base, names in placed.items():
         scenario = load_selected(scenarios[base])
         if isinstance(scenario, Scenario):
-            runner.cases_of(scenario, names, scenario.versions, players)
+            runner.cases_of(scenario, names, scenario.versions, players, wire=wire)
 
 
 async def play_file(one: SelectedScenario, session: Session) -> list[Result]:

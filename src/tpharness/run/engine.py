@@ -45,7 +45,7 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
     run = CaseRun(baseline)
     with ExitStack() as open_:
         session = open_session(options)
-        check_places(selected, options.ids, session.players)
+        check_places(selected, options.ids, session.players, wire=session.wire)
         open_.enter_context(session)
         workers = choose_workers(selected, options, session)
         # The workers start before whoever shows the run has a thread.

@@ -27,6 +27,7 @@ from tpharness.targets.relay import FaultRelay
 from tpharness.targets.remote import KillableServer, RelayedClient, RelayedServer, UnreachableError
 from tpharness.verdict.baseline import fault_name
 from tpharness.verdict.result import Outcome, Result
+from tpharness.wires.registry import wire_named
 
 __all__ = ["FaultCase", "find_obstacle", "for_each_fault", "plan_faults", "play_fault", "unplayed_result"]
 
@@ -231,6 +232,8 @@ def _find_missing_capability(fault: Fault, players: Players, case: Case) -> str:
         or fault.resume_from
     ):
         return "the scenario gives the stream itself"
+    if fault.resume_from is not None and not wire_named(case.wire).resumable:
+        return f"a stream of {case.wire} cannot be continued after one of its frames"
     if fault.kills and not (isinstance(players.server, KillableServer) and players.server.capabilities.durable):
         return "the server is not one that tpharness has started (peer:NAME), or does not declare durable"
     if isinstance(players.server, RelayedServer):

@@ -83,14 +83,14 @@ class RunOptions:
     @property
     def target_words(self) -> tuple[str, ...]:
         """The options of a command that plays on the same targets in the same way, without tokens."""
-        sides = side_options(self.server, self.client)
-        return (*sides, *(() if self.compare is None else ("--compare", self.compare.value)))
+        compare = () if self.compare is None else ("--compare", self.compare.value)
+        return (*side_options(self.server, self.client, self.wire), *compare)
 
 
-def side_options(server: str, client: str) -> tuple[str, ...]:
-    """Return the options that name these targets, for suggested commands; the reference needs none.
+def side_options(server: str, client: str, wire: str = next(iter(WIRES))) -> tuple[str, ...]:
+    """Return the options that name these targets and their wire, for suggested commands; the defaults need none.
 
     They have no token, so that they may be shown and saved: TPHARNESS_TOKEN gives it.
     """
-    named = (("--server", server), ("--client", client))
-    return tuple(word for name, spec in named if spec != "reference" for word in (name, without_credentials(spec)))
+    named = (("--server", server, "reference"), ("--client", client, "reference"), ("--wire", wire, next(iter(WIRES))))
+    return tuple(word for name, value, usual in named if value != usual for word in (name, without_credentials(value)))

@@ -46,7 +46,7 @@ def plan_runs(
         raise UsageError("a shard is a part of one run on one pair", hint="run the pairs, or histories, one by one")
     for wire in wires:
         if servers or clients or wire != next(iter(WIRES)):
-            targets.require_wire(wire, (*servers, *clients), plain=not (histories or options.faults))
+            targets.require_wire(wire, (*servers, *clients), plain=not histories)
     shared = replace(options, versions=versions or None)
     runs: dict[Pair, RunOptions] = {}
     if versions or not histories:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pkgutil import resolve_name
 from typing import Any, cast
 
 from tpharness import run as runner
@@ -106,18 +107,18 @@ async def play(
     """
     script = make_script(case)
     how = Delivery.PART if lost else expected_delivery(case)
-    has_server = how is not Delivery.UNRELATED
     recorded = _recorded_output(case, players)
-    served = await players.server.serve(script) if has_server and recorded is None else recorded
-    if served is not None and not players.server.capabilities.marks and "server" in players.remote:
-        _check_event_packets(case, served)
-    turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
-    received = await players.client.receive(script, turns)
-    _show_first(PlayedCase(served=served, turns=turns, received=received, recorded=recorded is not None), observe)
+    first = await _play_once(case, script, players=players, how=how)
+    served, turns, received = first.served, first.turns, first.received
+    _show_first(first, observe)
     with judging():
         trail = collect_trail(script, turns, players.client) if thorough else {}
     again = served if recorded is None else None
     rechunked, repeated = ([], []) if not thorough else await play_variants(script, turns, players, received, again)
+    over_wires: list[PlayedVariant] = []
+    if thorough and not lost and case.wire != "vsp":
+        again_over = resolve_name("tpharness.run.other_wires:play_over_default_wire")  # few runs need it
+        over_wires = await again_over(case, players, partial(_play_once, players=players, how=how))
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
     resolutions, unresolved = await resolve_contents(players.client, received.threads, thorough=thorough)
     library = _render_library_messages(case, script)
@@ -151,6 +152,8 @@ async def play(
             skipped_states=trail.get(version, NO_TRAIL).skipped,
             rechunked=_variants_of(rechunked, version),
             repeated=_variants_of(repeated, version),
+            wire=case.wire,
+            over_wires=_variants_of(over_wires, version),
             resolutions=resolutions,
             unresolved=unresolved,
             answers=tuple(one for one in answers if one.version is version),
@@ -162,6 +165,17 @@ async def play(
         for version in case.versions
     ]
     return [split for piece in pieces for split in _split_by_carriers(case, piece, players)]
+
+
+async def _play_once(case: Case, script: Script, *, players: Players, how: Delivery) -> PlayedCase:
+    recorded = _recorded_output(case, players)
+    has_server = how is not Delivery.UNRELATED
+    served = await players.server.serve(script) if has_server and recorded is None else recorded
+    if served is not None and not players.server.capabilities.marks and "server" in players.remote:
+        _check_event_packets(case, served)
+    turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
+    received = await players.client.receive(script, turns)
+    return PlayedCase(served=served, turns=turns, received=received, recorded=recorded is not None)
 
 
 def _show_first(played: PlayedCase, observe: Observer | None) -> None:

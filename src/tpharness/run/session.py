@@ -18,6 +18,7 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tpharness import run as runner
+from tpharness import targets
 from tpharness.checks import Evidence
 from tpharness.errors import TargetError
 from tpharness.findings import Kind, Place
@@ -69,8 +70,8 @@ _T = TypeVar("_T")
 class Session:
     """A server and a client, and the event loop on which they play.
 
-    `specs` are the values of `--server` and `--client`; `versions` restricts the versions, None means all. `alone`
-    plays one case at a time. `trace` says which results have a record.
+    `specs` are the values of `--server` and `--client`, `wire` is the name of what runs between them; `versions`
+    restricts the versions, None means all. `alone` plays one case at a time. `trace` says which results have a record.
     """
 
     def __init__(
@@ -86,6 +87,8 @@ class Session:
         alone: bool = False,
         wire: str = "vsp",
     ) -> None:
+        if wire != "vsp" or any(spec.startswith("peer:") for spec in (server, client)):
+            targets.require_wire(wire, (server, client))
         self._patience = patience or remote.Patience()
         self.players = Players(
             server=resolve_server(server, patience=patience),
@@ -94,7 +97,7 @@ class Session:
         )
         self.specs = (server, client)
         self.versions = versions
-        self._wire = wire
+        self.wire = wire
         self.trace = trace
         self._faults = faults
         self._runner = asyncio.Runner()
@@ -209,10 +212,10 @@ class Session:
     async def adapt(self, scenario: Scenario) -> tuple[Case, str]:
         """Return the scenario as a case for these targets, and why it does not apply ("" if it applies)."""
         case, reason = adapt_scenario(scenario, self.players, self.versions)
-        if self._wire != case.wire:
-            case, given = over_wire(case, self._wire)
+        if self.wire != case.wire:
+            case, given = over_wire(case, self.wire)
             reason = reason or given
-        reason = reason or find_undeclared_wire(self._wire, self.players)
+        reason = reason or find_undeclared_wire(self.wire, self.players)
         if not reason and needs_carriers(case, self.players):
             if not await self._wire_suffices(case):
                 return case, "it needs carriers, and these two do not both have them"

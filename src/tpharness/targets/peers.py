@@ -144,7 +144,7 @@ def wire_of_peer(spec: str) -> str | None:
     return next((peer.wire for peer in _BUILT_IN if spec.startswith("peer:") and peer.name == name), None)
 
 
-def require_wire(wire: str, specs: Sequence[str], *, plain: bool) -> None:
+def require_wire(wire: str, specs: Sequence[str], *, plain: bool = True) -> None:
     """UsageError for a target that does not speak the wire of a run, or another wire in a run that is not `plain`."""
     default, asked = default_wire().name, wire_named(wire).name
     wires = {spec: spoken for spec in specs if (spoken := wire_of_peer(spec))}
@@ -154,8 +154,8 @@ def require_wire(wire: str, specs: Sequence[str], *, plain: bool) -> None:
     if asked != default and (not plain or set(wires.values()) - {asked}):
         raise UsageError(
             f"over {asked} the reference plays both sides, or a peer that speaks it, or a target that declares it;"
-            " without faults",
-            hint="leave --server, --client, --fault and histories away, or --wire",
+            " without histories",
+            hint="leave --server, --client and histories away, or --wire",
         )
 
 

@@ -17,7 +17,8 @@ from tpharness import check, fold
 from tpharness.errors import UsageError
 from tpharness.findings import Level
 from tpharness.resources import conformance_dir
-from tpharness.scenario import Scenario
+from tpharness.run import ResultReady, RunOptions, run_suite
+from tpharness.scenario import Scenario, load_text
 from tpharness.scenario.outline import outline
 from tpharness.suite_yaml import load_suite_yaml
 from tpharness.wires.ag_ui.encode import AgUiEncoder
@@ -116,6 +117,37 @@ def test_what_the_reference_sends_keeps_the_rules_of_ag_ui(sample: Sample[Scenar
         assert {finding.code for finding in findings_of(scenario)} <= {"ag-ui-truncated"}, scenario.id
 
 
+TEXT = "{event_kind: part_start, index: 0, part: {part_kind: text, content: ''}}"
+CALL = "{event_kind: part_start, index: 1, part: {part_kind: tool-call, tool_name: find, tool_call_id: c1}}"
+WORDS = "{event_kind: part_delta, index: 0, delta: {part_delta_kind: text, content_delta: Wait}}"
+TEXT_ENDS = "{event_kind: part_end, index: 0, part: {part_kind: text, content: '%s'}}"
+CALL_ENDS = (
+    "{event_kind: part_end, index: 1, part: {part_kind: tool-call, tool_name: find, tool_call_id: c1, args: '{}'}}"
+)
+ODD = {
+    "a call beside a text that has no word": [TEXT, CALL, CALL_ENDS, TEXT_ENDS % ""],
+    "a call before the first word of a text": [TEXT, CALL, WORDS, CALL_ENDS, TEXT_ENDS % "Wait"],
+    "a call after a text that was taken back": [TEXT, "{event_kind: response_reset}", CALL, CALL_ENDS],
+    "an answer that stops after another agent has failed": [
+        "{event_kind: error, error_text: it failed}",
+        "{event_kind: agent_start, agent_id: helper}",
+        *(TEXT, WORDS, TEXT_ENDS % "Wait"),
+        "{event_kind: agent_run_result, finish_reason: interrupted}",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_generated_cases_have_found_does_not_depend_on_the_wire(name: str) -> None:
+    """Each was another thread over AG-UI, or an exception, before `fuzz --wire ag-ui` played it."""
+    events = "".join(f"\n      - {event}" for event in ["{event_kind: model_request, model_name: m}", *ODD[name]])
+    agents = "".join(f"  {one}: {{agent_id: {one}, agent_name: A}}\n" for one in ("assistant", "helper"))
+    text = (
+        f"description: {name}.\nclauses: [sync.identity]\nagents:\n{agents}turns:\n  - user: Hi\n  - server:{events}\n"
+    )
+    assert list(differences(load_text(text, id="odd/case"))) == []
+
+
 def forgets(_right: Any) -> Any:
     """Return a handler that makes nothing of what it is given."""
     return lambda _self, _given: []
@@ -154,6 +186,8 @@ def test_a_side_that_loses_something_is_found(defect: tuple[Any, Any, Any], monk
     if not where.startswith("harmless: "):
         monkeypatch.setitem(side.HANDLERS, kind, wrong(side.HANDLERS[kind]))
         assert list(differences(load_builtin(where)))
+        results = [e.result for e in run_suite(RunOptions(wire="ag-ui", ids=(where,))) if isinstance(e, ResultReady)]
+        assert "wire-matters" in {finding.code for result in results for finding in result.findings}
 
 
 def test_every_defect_has_its_row() -> None:

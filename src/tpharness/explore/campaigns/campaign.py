@@ -153,6 +153,7 @@ class Campaign:
                 count=size,
                 server=server,
                 client=client,
+                wire=self.session.wire,
             )
             first += size
 
@@ -186,7 +187,7 @@ class Campaign:
         players = self.session.players
         if type(players.server) is Reference and type(players.client) is Reference:
             return True
-        with Session() as session:
+        with Session(wire=self.session.wire) as session:
             return not CampaignJudge(session, thorough=False).findings(kind, subject)
 
     def _found(self, number: int, found: GeneratedFailure, subject: Subject) -> None:

@@ -58,7 +58,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRange:
-    """The cases `first` to `first + count - 1` of a seed, on the targets with these names."""
+    """The cases `first` to `first + count - 1` of a seed, on the targets with these names, over a wire."""
 
     seed: int
     kinds: tuple[FuzzKind, ...]
@@ -66,6 +66,7 @@ class CaseRange:
     count: int
     server: str
     client: str
+    wire: str
 
     def __str__(self) -> str:
         return f"cases {self.first} to {self.first + self.count - 1} of seed {self.seed}"
@@ -111,7 +112,7 @@ def judge_range(cases: CaseRange) -> RangeJudged:
     begun = time.monotonic()
     reported: set[tuple[str, frozenset[str]]] = set()
     judged = []
-    with Session(server=cases.server, client=cases.client) as session:
+    with Session(server=cases.server, client=cases.client, wire=cases.wire) as session:
         for number in range(cases.first, cases.first + cases.count):
             one = judge_case(session, cases.kinds, cases.seed, number)
             brief = tuple(
@@ -130,6 +131,6 @@ def _passes(made: GeneratedProgram, session: Session, *, idempotence: bool) -> b
         return False
     try:
         with time_limit():
-            return passes(made, server, client, idempotence=idempotence)
+            return passes(made, server, client, idempotence=idempotence, wire=session.wire)
     except Exception:  # noqa: BLE001  # the judge says what it was, and where
         return False

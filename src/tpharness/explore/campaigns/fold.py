@@ -8,6 +8,7 @@ played again case by case, which says what is wrong (`judging`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tpharness.checks import CHECKS, Check, Delivery, Evidence
 from tpharness.checks.idempotence import IDEMPOTENCE
@@ -20,26 +21,34 @@ from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, place_
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.scenario import Compare
 from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
+from tpharness.wires.registry import WIRES
 
 __all__ = ["passes"]
 
 _WITHOUT_IDEMPOTENCE = tuple(check for check in CHECKS if check is not IDEMPOTENCE)
 
 
-def passes(made: GeneratedProgram, server: SteppableServer, client: SteppableClient, *, idempotence: bool) -> bool:
+def passes(
+    made: GeneratedProgram,
+    server: SteppableServer,
+    client: SteppableClient,
+    *,
+    idempotence: bool,
+    wire: str = next(iter(WIRES)),
+) -> bool:
     """Whether no check finds anything at MUST at any place of the program; idempotence, which costs most, if asked.
 
     The evidence has no variants: what is split or repeated is for a case that is played by itself.
     """
     checks = CHECKS if idempotence else _WITHOUT_IDEMPOTENCE
-    return all(holds(pieces, some) for some, pieces in _evidence(made, server, client, checks))
+    return all(holds(pieces, some) for some, pieces in _evidence(made, server, client, checks, wire))
 
 
 def _evidence(
-    made: GeneratedProgram, server: SteppableServer, client: SteppableClient, checks: Sequence[Check]
+    made: GeneratedProgram, server: SteppableServer, client: SteppableClient, checks: Sequence[Check], wire: str
 ) -> Iterator[tuple[Sequence[Check], list[Evidence]]]:
     """Yield the evidence of each place of the program's last run, and of the whole run, with the checks to judge it."""
-    script = make_script(base_case(made.scenario))
+    script = make_script(replace(base_case(made.scenario), wire=wire))
     mode = made.scenario.compare if made.scenario.carriers else Compare.CONTENT
     pair = SessionPair(script, server, client)
     *turns, run = script.turns

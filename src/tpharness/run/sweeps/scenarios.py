@@ -154,7 +154,7 @@ def sweep_each(
     """
     one = partial(work, session=session)
     if workers:
-        one = partial(_in_worker, work, session.specs, session.versions, session.trace)
+        one = partial(_in_worker, work, session.specs, session.versions, session.trace, session.wire)
     for swept_one in map_in_order(one, items, workers):
         for failure in swept_one.failures:
             if failure.saved is not None:
@@ -167,9 +167,10 @@ def _in_worker(
     specs: tuple[str, str],
     versions: Sequence[Version] | None,
     trace: Traced,
+    wire: str,
     item: object,
 ) -> ScenarioReport:
-    with Session(server=specs[0], client=specs[1], versions=versions, trace=trace) as session:
+    with Session(server=specs[0], client=specs[1], versions=versions, trace=trace, wire=wire) as session:
         found = work(item, session=session)
     secrets = find_secrets(specs)
     results = [replace(one.result, record=make_ready(one.result, secrets)) for one in found.failures]

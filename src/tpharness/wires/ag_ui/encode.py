@@ -87,7 +87,7 @@ class AgUiEncoder:
     def _finish(self, chunk: Mapping[str, Any]) -> list[Event]:
         word = chunk.get("finishReason")
         if self._error is not None and (word is None or word in _INTERRUPTED):
-            return self._failed()
+            return self._failed({} if word is None else {"finish_reason": word})
         asked = {id_: call for id_, call in self._approvals.items() if call in self._unanswered}
         outcome: dict[str, Any] = {"type": "success"}
         if asked:
@@ -110,12 +110,12 @@ class AgUiEncoder:
 
     def end(self) -> list[Event]:
         """Return the events of the end marker: an error that nothing has followed ends the run."""
-        return self._failed() if self._error is not None and not self._ended else []
+        return self._failed({}) if self._error is not None and not self._ended else []
 
-    def _failed(self) -> list[Event]:
+    def _failed(self, facts: Mapping[str, Any]) -> list[Event]:
         """End a run of which the error was reported; what is open ends with it."""
         self._ended = True
-        return [{"type": "RUN_ERROR", "message": self._error, "metadata": {KEY: {"reported": True}}}]
+        return [_with({"type": "RUN_ERROR", "message": self._error}, {"reported": True, **facts})]
 
     def _finished(self, outcome: Mapping[str, Any], facts: Mapping[str, Any]) -> Event:
         self._ended = True
@@ -128,7 +128,7 @@ class AgUiEncoder:
         opened = (("TEXT_MESSAGE_END", self._texts), ("REASONING_MESSAGE_END", self._thoughts))
         said = [{"type": kind, "messageId": id_, "metadata": cut} for kind, ids in opened for id_ in ids.values()]
         calls = [{"type": "TOOL_CALL_END", "toolCallId": self._wire_ids[id_], "metadata": cut} for id_ in self._calls]
-        for ids in (self._texts, self._thoughts, self._calls):
+        for ids in (self._texts, self._silent, self._thoughts, self._calls):
             ids.clear()
         return [*said, *calls]
 
@@ -215,6 +215,8 @@ class AgUiEncoder:
         self._pending[wire_id] = None
         if self._message is None:  # calls of one response are of one message, or a client takes them for several
             self._message = self._id()
+        if self._message in [self._texts[text] for text in self._silent]:
+            facts["text_open"] = True  # a text that has not said a word yet, and no message made for the call (G11)
         named = {"toolCallId": wire_id, "toolCallName": chunk["toolName"], "parentMessageId": self._message}
         return _with({"type": "TOOL_CALL_START", **named}, facts)
 

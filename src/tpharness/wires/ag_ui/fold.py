@@ -231,7 +231,8 @@ class AgUiAssembler:
         if reason in KNOWN_REASONS and reason != "error":
             return [c.AbortChunk(reason=reason), c.Done()]
         error = [] if facts.get("reported") else [c.ErrorChunk(error_text=event.message)]
-        return [*error, c.FinishChunk(finish_reason="error"), c.Done()]
+        word = facts.get("finish_reason")  # an error of an agent that ran before says nothing of how this turn ends
+        return [*error, c.FinishChunk(finish_reason=word if isinstance(word, str) else "error"), c.Done()]
 
     def _step_started(self, event: r.StepStarted) -> Chunks:
         return [c.StartStepChunk()] if carried(event).get("step") else []

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from tpharness.wires.ag_ui.carriers import carried
 from tpharness.wires.ag_ui.objects import given
 from tpharness.wires.vsp import records as c
 
@@ -45,7 +46,7 @@ class SilentTexts:
         if not self._held:
             return []
         parent = given(getattr(event, "parent_message_id", UNSET))
-        if parent in self._held:
+        if parent in self._held and not carried(event).get("text_open"):
             self._for_calls.add(parent)
             if len(self._held[parent]) > 1:
                 del self._held[parent]
