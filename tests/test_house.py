@@ -14,13 +14,13 @@ SCRIPT = Path(__file__).parent.parent / "scripts" / "house.py"
 CEILINGS = {
     "list scenarios": 5_170,
     "check": 5_750,
-    "app --list": 11_400,
+    "app --list": 10_200,
     "run": 24_000,
     "explain": 2_400,
 }
 """Lines of ours that a command may load. Whoever makes one load less lowers its ceiling."""
 
-MAY_SAY_TOLD = 500
+MAY_SAY_TOLD = 285
 """How often the word stands in `src`, where sent, reported or given often says more."""
 
 

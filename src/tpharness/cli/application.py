@@ -25,7 +25,6 @@ from tpharness.report.terminal import make_console
 from tpharness.targets.children import split_command
 from tpharness.trace.format import Traced
 from tpharness.trace.secrets import secrets_of
-from tpharness.verdict.baseline_write import check_new_baseline
 
 __all__ = ["application"]
 
@@ -170,6 +169,8 @@ def application(
     wants_console, destinations = parse_reports(report or [])
     known = baseline or chosen.baseline_path
     if write_baseline is not None:
+        from tpharness.verdict.baseline_write import check_new_baseline  # noqa: PLC0415  # only to write one
+
         check_new_baseline(write_baseline, known)
     pipe = not wants_console or any(destination.path == "-" for destination in destinations)
     out = make_console(soft_wrap=True, stderr=pipe)
