@@ -21,6 +21,7 @@ from tpharness.trace.fates import fate, turn_facts
 from tpharness.trace.format import Traced
 from tpharness.trace.read import Trace
 from tpharness.trace.secrets import secrets_of
+from tpharness.trace.tool_times import tool_moments
 
 IN_ARGUMENTS = "user-leaves/in-arguments"
 
@@ -111,6 +112,19 @@ def test_when_a_tool_ran_stands_beside_what_its_user_did(tmp_path: Path) -> None
     assert "CUT the user closes the tab" in page.partition("When the tools ran</caption>")[2]
     blind = played(tmp_path, "uncut/tool-call", app=ChatApp(), traced=Traced.ALL).case("uncut/tool-call")
     assert "when the tools ran" not in "\n".join(line for _, line in case_lines(blind))
+
+
+def test_a_call_that_the_model_is_not_sent_any_more_is_named(tmp_path: Path) -> None:
+    """Its tool has had its effect and was cancelled; the next request has neither the call nor its result."""
+    name, path = "user-leaves/while-tool-runs", tmp_path / "ledger.zip"
+    app = ChatApp(Defect.FORGETS_EFFECT, cancels_tools=True)
+    asyncio.run(_play(app, path, Traced.FAILED, (name,), [], "ledger"))
+    case = Trace.open(path).case(name)
+    (run,) = case.tools
+    words = [text for _, text in tool_moments(case)]
+    assert f"turn 2, request 1 to the model, without the call {run['call_id']}" in words
+    assert f"run {run['number']} of book_hotel has its effect" in words
+    assert [text for text in words if "without" in text][1:] == []
 
 
 def test_known_secrets_are_left_out(tmp_path: Path) -> None:

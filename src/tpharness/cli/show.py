@@ -166,7 +166,7 @@ def _case_json(case: TracedCase) -> dict[str, Any]:
         "ends": list(case.ends),
         "moments": [{"kind": one.kind, **one.line} for one in case.moments],
         "left_out": list(case.cuts),
-        **({"turns": list(case.turns), "asked": list(case.asked)} if case.turns else {}),
+        **({"turns": list(case.turns), "asked": list(case.asked), "tools": list(case.tools)} if case.turns else {}),
     }
 
 

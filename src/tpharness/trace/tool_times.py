@@ -1,8 +1,8 @@
 """When the tools of an application ran in a traced case, beside what its user and its model did. Pure.
 
 In: a case of a trace. Out: moments in order, each with words for people: the model is asked and has answered, a tool
-starts, has its effect and ends, the user leaves, and which results the model is sent then. Nothing where no tool of the
-ledger ran: when others run cannot be seen.
+starts, has its effect and ends, the user leaves, which results the model is sent then, and which of its calls it is not
+sent any more. Nothing where no tool of the ledger ran: when others run cannot be seen.
 """
 
 from __future__ import annotations
@@ -29,12 +29,18 @@ def tool_moments(case: TracedCase) -> list[ToolMoment]:
 
 def _of_the_model(case: TracedCase) -> Iterator[ToolMoment]:
     known: set[str] = set()
+    made: list[str] = []
     for asked in case.asked:
         name = f"turn {asked['turn']}, request {asked['number']}"
         results = [one for line in asked["told"] for one in line.get("results", ())]
         new = [f"{one['id']}: {shorten(str(one['content']), _MOST_TEXT)}" for one in results if one["id"] not in known]
         known |= {one["id"] for one in results}
-        yield asked["t"], f"{name} to the model" + (f", with the result of {'; '.join(new)}" if new else "")
+        sent = {call["id"] for line in asked["told"] for call in line.get("calls", ())}
+        gone = [call_id for call_id in made if call_id not in sent]
+        made = [*(call_id for call_id in made if call_id in sent), *(call["id"] for call in asked["calls"])]
+        with_results = f", with the result of {'; '.join(new)}" if new else ""
+        without_calls = f", without the call {', '.join(gone)}" if gone else ""
+        yield asked["t"], f"{name} to the model{with_results}{without_calls}"
         if "ended" in asked:
             calls = ", ".join(f"{call['name']} ({call['id']})" for call in asked["calls"])
             ended = "" if asked["outcome"] == "completed" else f" ({asked['outcome']})"
