@@ -62,13 +62,17 @@ def _report(name: str, done: DocumentDone, options: BatchOptions) -> Any:
 
 
 def _refuse_own_output(files: Sequence[str], option: str, output: str) -> None:
-    """UsageError where the results would be among the documents of the next run."""
+    """UsageError where the results would be among the documents of the next run, or written while they are read."""
     if output in ("-", ""):
         return
     for name in files:
         if name != "-" and Path(name).is_dir() and Path(output).resolve().is_relative_to(Path(name).resolve()):
             raise UsageError(
                 f"{option} {output} is inside of {name}, which is read", hint="write to a folder beside it"
+            )
+        if name != "-" and Path(output).resolve() == Path(name).resolve():
+            raise UsageError(
+                f"{option} {output} is the file that is read", hint="write to another file, and rename it afterwards"
             )
 
 

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
@@ -47,8 +47,8 @@ def do_all(sources: Sources, work: Work, options: BatchOptions) -> int:
     """Do the work with each document, print what is to be said of them, and return the exit code."""
     command = f"{work!r} by tpharness {version('tpharness')}"
     rejected = open_rejected(options)
-    output = open_output(options.output, command, resume=options.resume, force=options.force)
     total = _Total(options)
+    output = open_output(options.output, command, total.moved, resume=options.resume, force=options.force)
     try:
         with _rare_collections():
             for results in _all_results(
@@ -93,6 +93,8 @@ class _One:
     """None if an earlier run has done it."""
     result: bytes | None = None
     written: str = ""
+    rejected: str = ""
+    """The path of the document among what was rejected."""
 
 
 def _all_results(
@@ -128,7 +130,8 @@ def _do_batch(
         one, document = _do(source, known if there else None, work, options, folder)
         if rejected is not None and one.done is not None:
             why = [note.line for note in one.done.notes] + list(one.done.lines)
-            rejected.note(source, document, one.entry, "\n".join([one.entry.outcome, *why]))
+            kept = rejected.note(source, document, one.entry, "\n".join([one.entry.outcome, *why]))
+            one = replace(one, rejected=kept)
         results.append(one)
     return results
 
@@ -207,12 +210,18 @@ class _Total:
             self.as_before += 1
         else:
             self.clear_progress()
-            output.take(one.name, one.entry, one.result)
+            line = output.take(one.name, one.entry, one.result)
             self.wrong.update({found["code"] for found in done.facts.get("findings", ()) if found["level"] == _MUST})
-            self._print_of(one, done)
+            self._print_of(one, done, line)
         self._progress()
 
-    def _print_of(self, one: _One, done: DocumentDone) -> None:
+    def moved(self, name: str, entry: Entry, line: int) -> None:
+        """Report the line that a result has, now that others before it were replaced."""
+        if self.options.as_json and self.options.makes:
+            moved = {"written": self.options.output, "written_line": line}
+            write_bytes("-", json_bytes({"document": name, "outcome": entry.outcome, **moved}) + b"\n")
+
+    def _print_of(self, one: _One, done: DocumentDone, line: int) -> None:
         failed = done.code == 2
         if failed:
             say(*(with_name(note.line, one.name) for note in done.notes), err=True)
@@ -223,6 +232,10 @@ class _Total:
             report = {"document": one.name, "outcome": done.outcome, **done.facts}
             if one.written and self.options.makes:
                 report["written"] = one.written
+                if line:
+                    report["written_line"] = line
+            if one.rejected:
+                report["rejected"] = one.rejected
             if self.options.output != "-" or one.result is None:
                 write_bytes("-", json_bytes(report) + b"\n")
         elif self.options.makes or self.options.output == "-":  # else they are in the output

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from tpharness.cli.batch.ledger import FOLDER_LEDGER, BatchLedger, Entry
 from tpharness.errors import InputError, UsageError
@@ -13,6 +14,9 @@ __all__ = ["Output", "open_output", "write_result"]
 
 _LINES = (".jsonl", ".ndjson")
 _IN_USE = "--resume goes on with what is not done yet, --force replaces what is there; or name another -o"
+
+Moved: TypeAlias = Callable[[str, Entry, int], None]
+"""Takes a document, how it ended, and the line that its result has now."""
 
 
 class Output(Protocol):
@@ -24,8 +28,8 @@ class Output(Protocol):
     def known(self, name: str) -> Entry | None:
         """Return what an earlier run has done with a document."""
 
-    def take(self, name: str, entry: Entry, result: bytes | None) -> None:
-        """Take the result of a document, and note that it is done."""
+    def take(self, name: str, entry: Entry, result: bytes | None) -> int:
+        """Take the result of a document, note that it is done, and return its line in a file; 0 for none."""
 
     def flush(self) -> None:
         """Write what was taken so far."""
@@ -34,8 +38,11 @@ class Output(Protocol):
         """Finish."""
 
 
-def open_output(output: str, command: str, *, resume: bool, force: bool) -> Output:
-    """Open the output of a batch. UsageError if something is there and neither `resume` nor `force` is given."""
+def open_output(output: str, command: str, moved: Moved, *, resume: bool, force: bool) -> Output:
+    """Open the output of a batch; `moved` is called when others before a line were replaced.
+
+    UsageError if something is there and neither `resume` nor `force` is given.
+    """
     if resume and force:
         raise UsageError("--resume goes on, --force starts anew", hint="give one of them")
     if output == "-":
@@ -48,7 +55,7 @@ def open_output(output: str, command: str, *, resume: bool, force: bool) -> Outp
         if path.exists() and not (resume or force):
             raise UsageError(f"{path} exists", hint=_IN_USE)
         ledger = path.with_name(f".{path.name}.done")
-        return _Lines(path, BatchLedger(ledger, command, resume=resume and path.exists()))
+        return _Lines(path, BatchLedger(ledger, command, resume=resume and path.exists()), moved)
     if path.exists() and not path.is_dir():
         hint = "for results of many documents name a folder, or a file that ends with .jsonl"
         raise UsageError(f"{path} is a file", hint=hint)
@@ -81,10 +88,11 @@ class _Nowhere:
         del name
         return None
 
-    def take(self, name: str, entry: Entry, result: bytes | None) -> None:
+    def take(self, name: str, entry: Entry, result: bytes | None) -> int:
         del name, entry
         if result is not None:
             write_bytes("-", result)
+        return 0
 
     def flush(self) -> None:
         pass
@@ -101,9 +109,10 @@ class _Folder:
     def known(self, name: str) -> Entry | None:
         return self._ledger.known(name)
 
-    def take(self, name: str, entry: Entry, result: bytes | None) -> None:
+    def take(self, name: str, entry: Entry, result: bytes | None) -> int:
         del result  # the worker has written it
         self._ledger.add(name, entry)
+        return 0
 
     def flush(self) -> None:
         self._ledger.flush()
@@ -115,25 +124,28 @@ class _Folder:
 class _Lines:
     """A JSON Lines file. What it has of documents that were done again is left out when it is closed."""
 
-    def __init__(self, path: Path, ledger: BatchLedger) -> None:
+    def __init__(self, path: Path, ledger: BatchLedger, moved: Moved) -> None:
         self.folder: Path | None = None
-        self._path, self._ledger = path, ledger
+        self._path, self._ledger, self._moved = path, ledger, moved
         done = ledger.end
         self._file = path.open("ab")
         if self._file.tell() < done:
             raise UsageError(f"{path} is shorter than what was written to it", hint="start again with --force")
         self._file.truncate(done)
         self._end = done
+        self._lines = _lines_in(path) if done else 0
 
     def known(self, name: str) -> Entry | None:
         return self._ledger.known(name)
 
-    def take(self, name: str, entry: Entry, result: bytes | None) -> None:
+    def take(self, name: str, entry: Entry, result: bytes | None) -> int:
         data = result or b""
         self._file.write(data)
         start, self._end = self._end, self._end + len(data)
         done = Entry(digest=entry.digest, outcome=entry.outcome, code=entry.code, start=start, end=self._end)
         self._ledger.add(name, done)
+        first, self._lines = self._lines + 1, self._lines + data.count(b"\n")
+        return first if data else 0
 
     def flush(self) -> None:
         self._file.flush()
@@ -151,14 +163,23 @@ class _Lines:
         """Write the file again without what was replaced; the ledger is written anew beside it."""
         name = self._path.with_name(f".{self._path.name}.new")
         anew = self._ledger.anew()
-        end = 0
+        end, line = 0, 1
         with self._path.open("rb") as old, name.open("wb") as new:
             for document, entry in self._ledger.kept(replaced):
                 old.seek(entry.start)
-                new.write(old.read(entry.end - entry.start))
+                data = old.read(entry.end - entry.start)
+                new.write(data)
+                if data and end != entry.start:
+                    self._moved(document, entry, line)
+                line += data.count(b"\n")
                 start, end = end, end + entry.end - entry.start
                 moved = Entry(digest=entry.digest, outcome=entry.outcome, code=entry.code, start=start, end=end)
                 anew.add(document, moved)
         anew.close()
         name.replace(self._path)
         anew.take_place()
+
+
+def _lines_in(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))

@@ -30,16 +30,20 @@ class Rejected:
         """Whether a document that an earlier run has done is here if it was rejected, and only then."""
         return self._why(source).exists() == bool(entry.code)
 
-    def note(self, source: BatchSource, document: BatchDocument | None, entry: Entry, why: str) -> None:
-        """Write a document that was rejected; remove one that an earlier run has rejected, and this one has not."""
+    def note(self, source: BatchSource, document: BatchDocument | None, entry: Entry, why: str) -> str:
+        """Write a document that was rejected, and return its path, "" if there is none.
+
+        Remove one that an earlier run has rejected, and this one has not.
+        """
         if not entry.code:
             if self._why(source).exists():
                 self._why(source).unlink()
                 (self.folder / source.place).unlink(missing_ok=True)
-            return
+            return ""
         if document is not None:
             write_result(self.folder, source.place, document.data)
         write_result(self.folder, source.place + _WHY, f"{source.name}: {why}\n".encode())
+        return str(self.folder / source.place) if document is not None else ""
 
     def _why(self, source: BatchSource) -> Path:
         return self.folder / (source.place + _WHY)
