@@ -87,7 +87,7 @@ class AgUiEncoder:
     def _finish(self, chunk: Mapping[str, Any]) -> list[Event]:
         word = chunk.get("finishReason")
         if self._error is not None and (word is None or word in _INTERRUPTED):
-            return self._failed({} if word is None else {"finish_reason": word})
+            return self._failed({} if word in (None, "error") else {"finish_reason": word})  # an error ends in "error"
         asked = {id_: call for id_, call in self._approvals.items() if call in self._unanswered}
         outcome: dict[str, Any] = {"type": "success"}
         if asked:
