@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tpharness.findings import Kind
-from tpharness.model_apis.openai_chat.servers import SERVERS
+from tpharness.model_apis.openai_chat.servers import server_named
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, value_of
 
@@ -48,7 +48,7 @@ def _find_malformed_names(messages: Sequence[PayloadEntry], _: Options) -> Itera
 
 def _find_overlong_ids(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C17: of calls; their results have the same. Where nine characters are asked for, C11 finds them."""
-    if options.server and SERVERS[options.server].short_ids:
+    if server_named(options.server).short_ids:
         return
     for index, entry in enumerate(messages):
         for number, call in enumerate(objects(entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls")):

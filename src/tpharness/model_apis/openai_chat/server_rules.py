@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tpharness.findings import Kind
-from tpharness.model_apis.openai_chat.servers import SERVERS, SHORT_ID, Server
+from tpharness.model_apis.openai_chat.servers import SHORT_ID, server_named
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, is_object_text, objects, string, value_of
 
@@ -14,10 +14,6 @@ __all__ = ["RULES"]
 
 _THINKING = ("reasoning_content", "reasoning", "reasoning_details")
 _WORDS_OF_DEEPSEEK = 1
-
-
-def _server(options: Options) -> Server | None:
-    return SERVERS.get(options.server)
 
 
 def _find_untyped_arguments(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
@@ -33,8 +29,7 @@ def _find_untyped_arguments(messages: Sequence[PayloadEntry], _: Options) -> Ite
 
 def _find_users_after_tools(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C10."""
-    server = _server(options)
-    if server is None or not server.ordered:
+    if not server_named(options.server).ordered:
         return
     for before, entry in pairwise(messages):
         if before.value.get("role") == "tool" and entry.value.get("role") in ("user", "system"):
@@ -44,8 +39,7 @@ def _find_users_after_tools(messages: Sequence[PayloadEntry], options: Options) 
 
 def _find_long_ids(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C11: of calls; their results have the same."""
-    server = _server(options)
-    if server is None or not server.short_ids:
+    if not server_named(options.server).short_ids:
         return
     for entry in messages:
         for call in objects(entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls"):
@@ -56,8 +50,8 @@ def _find_long_ids(messages: Sequence[PayloadEntry], options: Options) -> Iterat
 
 def _find_calls_without_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C12: an empty text is thinking enough, as far as a payload shows."""
-    server = _server(options)
-    if server is None or not server.thinks or options.thinking is False:
+    server = server_named(options.server)
+    if not server.thinks or options.thinking is False:
         return
     error = _WORDS_OF_DEEPSEEK if server.name == "deepseek" else 0
     for index, entry in enumerate(messages):
@@ -68,8 +62,7 @@ def _find_calls_without_thinking(messages: Sequence[PayloadEntry], options: Opti
 
 def _find_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C13."""
-    server = _server(options)
-    if server is None or not server.refuses_thinking:
+    if not server_named(options.server).refuses_thinking:
         return
     for index, entry in enumerate(messages):
         if entry.value.get("role") == "assistant" and "reasoning_content" in entry.value:
@@ -78,8 +71,7 @@ def _find_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterat
 
 def _find_late_systems(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C14: after a tool message C10 finds it."""
-    server = _server(options)
-    if server is None or not server.ordered:
+    if not server_named(options.server).ordered:
         return
     for before, entry in pairwise(messages):
         if before.value.get("role") == "assistant" and entry.value.get("role") == "system":
@@ -88,8 +80,7 @@ def _find_late_systems(messages: Sequence[PayloadEntry], options: Options) -> It
 
 def _find_last_assistant(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C15: `prefix` says that the model is to continue the message."""
-    server = _server(options)
-    if server is None or not server.ordered or not messages:
+    if not server_named(options.server).ordered or not messages:
         return
     last = messages[-1]
     if last.value.get("role") == "assistant" and last.value.get("prefix") is not True:

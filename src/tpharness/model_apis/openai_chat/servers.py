@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["SERVERS", "SHORT_ID", "Server", "server_of_model"]
+__all__ = ["SERVERS", "SHORT_ID", "Server", "server_named", "server_of_model"]
 
 SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 """The ids of calls of a server with `short_ids`."""
@@ -65,6 +65,13 @@ SERVERS: dict[str, Server] = {
     )
 }
 """The servers by the name that `--server` takes."""
+
+_OPENAI = Server(name="", title="OpenAI's API")
+
+
+def server_named(name: str) -> Server:
+    """Return the server with this name; for "" OpenAI's own, which refuses nothing that the others refuse."""
+    return SERVERS.get(name, _OPENAI)
 
 
 def server_of_model(model: str) -> Server | None:
