@@ -26,7 +26,7 @@ from tpharness.run.options import side_options
 from tpharness.run.session import Session
 from tpharness.run.workers import Workers
 from tpharness.trace.format import Traced
-from tpharness.wires.registry import default_wire, wire_named
+from tpharness.wires.registry import DEFAULT_WIRE, wire_named
 
 __all__ = ["fuzz"]
 
@@ -82,7 +82,7 @@ def fuzz(
     """
     held = None if replay is not None else load_state(db)
     targets = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}
-    wire = wire_named(wire or targets.get("--wire", default_wire().name)).name
+    wire = wire_named(wire or targets.get("--wire", DEFAULT_WIRE)).name
     kinds = _kinds(kind or (held.kinds if held is not None else ()), wire)
     server = server or targets.get("--server", "reference")
     client = client or targets.get("--client", "reference")
@@ -156,11 +156,11 @@ def _kinds(names: Sequence[str], wire: str) -> tuple[FuzzKind, ...]:
         if name not in known:
             hint = did_you_mean(name, known, "`tpharness docs FUZZING` says what each generates")
             raise UsageError(f"--kind takes {', '.join(known)}, not {name!r}", hint=hint)
-    every = tuple(FuzzKind) if wire == default_wire().name else (FuzzKind.PROGRAMS,)
+    every = tuple(FuzzKind) if wire == DEFAULT_WIRE else (FuzzKind.PROGRAMS,)
     chosen = tuple(kind for kind in FuzzKind if kind.value in names) or every
     if set(chosen) - set(every):
         raise UsageError(
-            f"over {wire} programs alone are generated: other kinds give streams of {default_wire().name}, or none",
+            f"over {wire} programs alone are generated: other kinds give streams of {DEFAULT_WIRE}, or none",
             hint="leave --kind away, or --wire",
         )
     return chosen

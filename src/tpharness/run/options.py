@@ -11,7 +11,7 @@ from tpharness.protocol.versions import Version
 from tpharness.scenario.records import Compare
 from tpharness.targets.remote import Patience
 from tpharness.trace.format import Traced
-from tpharness.wires.registry import WIRES
+from tpharness.wires.registry import DEFAULT_WIRE
 
 if TYPE_CHECKING:
     from tpharness.run.keyword import Keyword
@@ -73,7 +73,7 @@ class RunOptions:
     @property
     def whole_suite(self) -> bool:
         """Whether all built-in scenarios are played, so that every clause must be exercised."""
-        return not (self.roots or self.versions or self.faults or self.restricted or self.wire != next(iter(WIRES)))
+        return not (self.roots or self.versions or self.faults or self.restricted or self.wire != DEFAULT_WIRE)
 
     @property
     def restricted(self) -> bool:
@@ -87,10 +87,10 @@ class RunOptions:
         return (*side_options(self.server, self.client, self.wire), *compare)
 
 
-def side_options(server: str, client: str, wire: str = next(iter(WIRES))) -> tuple[str, ...]:
+def side_options(server: str, client: str, wire: str = DEFAULT_WIRE) -> tuple[str, ...]:
     """Return the options that name these targets and their wire, for suggested commands; the defaults need none.
 
     They have no token, so that they may be shown and saved: TPHARNESS_TOKEN gives it.
     """
-    named = (("--server", server, "reference"), ("--client", client, "reference"), ("--wire", wire, next(iter(WIRES))))
+    named = (("--server", server, "reference"), ("--client", client, "reference"), ("--wire", wire, DEFAULT_WIRE))
     return tuple(word for name, value, usual in named if value != usual for word in (name, without_credentials(value)))

@@ -10,7 +10,7 @@ from tpharness.run.plan import Case, make_script
 from tpharness.run.variants import PlayedVariant
 from tpharness.scenario.records import CutUnit
 from tpharness.targets.contract import Script
-from tpharness.wires.registry import default_wire
+from tpharness.wires.registry import DEFAULT_WIRE
 
 if TYPE_CHECKING:
     from tpharness.run.play import PlayedCase, Players
@@ -26,7 +26,7 @@ async def play_over_default_wire(
     A client that loses bytes at a byte loses other things on another wire, and what a scenario gives as a stream is of
     one wire.
     """
-    wire, runs = default_wire().name, [run for _, run in case.scenario.runs]
+    wire, runs = DEFAULT_WIRE, [run for _, run in case.scenario.runs]
     cuts = [run.interrupt.client_after for run in runs if run.interrupt is not None]
     if (
         case.wire == wire

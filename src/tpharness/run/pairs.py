@@ -18,7 +18,7 @@ from tpharness.run.options import RunOptions
 from tpharness.run.requests import parse_dialects
 from tpharness.verdict.events import RunEvent
 from tpharness.verdict.pair import Pair
-from tpharness.wires.registry import WIRES
+from tpharness.wires.registry import DEFAULT_WIRE, WIRES
 
 __all__ = ["plan_runs", "play_run"]
 
@@ -45,7 +45,7 @@ def plan_runs(
     if options.shard is not None and (histories or len(servers) > 1 or len(clients) > 1 or len(wires) > 1):
         raise UsageError("a shard is a part of one run on one pair", hint="run the pairs, or histories, one by one")
     for wire in wires:
-        if servers or clients or wire != next(iter(WIRES)):
+        if servers or clients or wire != DEFAULT_WIRE:
             targets.require_wire(wire, (*servers, *clients), plain=not histories)
     shared = replace(options, versions=versions or None)
     runs: dict[Pair, RunOptions] = {}

@@ -46,6 +46,7 @@ from tpharness.targets.reference import (
 )
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.trace.tape import current_tape
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["Observer", "PlayedCase", "Players", "comparison_mode", "play", "remove_carried"]
 
@@ -116,7 +117,7 @@ async def play(
     again = served if recorded is None else None
     rechunked, repeated = ([], []) if not thorough else await play_variants(script, turns, players, received, again)
     over_wires: list[PlayedVariant] = []
-    if thorough and not lost and case.wire != "vsp":
+    if thorough and not lost and case.wire != DEFAULT_WIRE:
         again_over = resolve_name("tpharness.run.other_wires:play_over_default_wire")  # few runs need it
         over_wires = await again_over(case, players, partial(_play_once, players=players, how=how))
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))

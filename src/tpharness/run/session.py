@@ -47,6 +47,7 @@ from tpharness.targets.spec import resolve_client, resolve_server
 from tpharness.trace.format import Traced
 from tpharness.trace.tape import recording
 from tpharness.verdict.result import Outage, Outcome, Result
+from tpharness.wires.registry import DEFAULT_WIRE
 
 if TYPE_CHECKING:
     from tpharness.run.fault_cases import FaultCase
@@ -87,7 +88,7 @@ class Session:
         alone: bool = False,
         wire: str = "vsp",
     ) -> None:
-        if wire != "vsp" or any(spec.startswith("peer:") for spec in (server, client)):
+        if wire != DEFAULT_WIRE or any(spec.startswith("peer:") for spec in (server, client)):
             targets.require_wire(wire, (server, client))
         self._patience = patience or remote.Patience()
         self.players = Players(

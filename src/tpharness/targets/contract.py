@@ -17,7 +17,7 @@ from tpharness.findings import Finding
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.readings import Readings
-from tpharness.wires.registry import WIRES
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = [
     "DEFAULT_WIRES",
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-DEFAULT_WIRES = (next(iter(WIRES)),)
+DEFAULT_WIRES = (DEFAULT_WIRE,)
 """What the streams of a target are that does not say it."""
 
 QUESTIONS = ("hash", "migrate", "history", "import")

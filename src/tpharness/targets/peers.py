@@ -33,7 +33,7 @@ from tpharness.targets.python_packages import python_command, released_python
 from tpharness.targets.releases import Release, default_release, npm_source, resolve_release
 from tpharness.targets.remote import Patience
 from tpharness.targets.server_process import ServerProcess
-from tpharness.wires.registry import default_wire, wire_named
+from tpharness.wires.registry import DEFAULT_WIRE, wire_named
 
 __all__ = ["Peer", "PeerClient", "PeerServer", "known_peers", "require_wire", "wire_of_peer"]
 
@@ -146,7 +146,7 @@ def wire_of_peer(spec: str) -> str | None:
 
 def require_wire(wire: str, specs: Sequence[str], *, plain: bool = True) -> None:
     """UsageError for a target that does not speak the wire of a run, or another wire in a run that is not `plain`."""
-    default, asked = default_wire().name, wire_named(wire).name
+    default, asked = DEFAULT_WIRE, wire_named(wire).name
     wires = {spec: spoken for spec in specs if (spoken := wire_of_peer(spec))}
     for spec, spoken in wires.items():
         if spoken not in (asked, default):

@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
     from tpharness.wires.contract import Wire
 
-__all__ = [
-    "WIRES",
-    "WireRow",
-    "default_wire",
-    "name_wire",
-    "recognize",
-    "recognize_events",
-    "wire_named",
-]
+__all__ = ["DEFAULT_WIRE", "WIRES", "default_wire", "name_wire", "recognize", "recognize_events", "wire_named"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +41,10 @@ WIRES = {
     "vsp": WireRow(module="tpharness.wires.vsp.wire", types=re.compile(r"[a-z][A-Za-z0-9:._-]*")),
     "ag-ui": WireRow(module="tpharness.wires.ag_ui.wire", types=re.compile(r"[A-Z]+(_[A-Z]+)*"), posts=True),
 }
-"""Every wire by its name; the first one is what a command means that does not name one."""
+"""Every wire by its name."""
+
+DEFAULT_WIRE = next(iter(WIRES))
+"""The name of the wire that is meant where none is named."""
 
 
 @cache
@@ -64,7 +59,7 @@ def wire_named(name: str) -> Wire:
 
 def default_wire() -> Wire:
     """Return the wire of whoever does not name one."""
-    return wire_named(next(iter(WIRES)))
+    return wire_named(DEFAULT_WIRE)
 
 
 def name_wire(data: bytes) -> str:
@@ -77,7 +72,7 @@ def name_wire(data: bytes) -> str:
             continue
         if isinstance(event, dict) and isinstance(event.get("type"), str):
             return _wire_of(event)
-    return next(iter(WIRES))
+    return DEFAULT_WIRE
 
 
 def recognize(data: bytes) -> Wire:
@@ -88,9 +83,9 @@ def recognize(data: bytes) -> Wire:
 def recognize_events(events: Iterable[Mapping[str, Any]]) -> Wire:
     """Return the wire of events as JSON objects, by the first one that has a type; else the default one."""
     typed = (event for event in events if isinstance(event.get("type"), str))
-    return wire_named(next(map(_wire_of, typed), next(iter(WIRES))))
+    return wire_named(next(map(_wire_of, typed), DEFAULT_WIRE))
 
 
 def _wire_of(event: Mapping[str, Any]) -> str:
     """Return the name of the wire that an event with a type is of."""
-    return next((name for name, row in WIRES.items() if row.types.fullmatch(event["type"])), next(iter(WIRES)))
+    return next((name for name, row in WIRES.items() if row.types.fullmatch(event["type"])), DEFAULT_WIRE)

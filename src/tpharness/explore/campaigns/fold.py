@@ -21,7 +21,7 @@ from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, place_
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.scenario import Compare
 from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
-from tpharness.wires.registry import WIRES
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["passes"]
 
@@ -34,7 +34,7 @@ def passes(
     client: SteppableClient,
     *,
     idempotence: bool,
-    wire: str = next(iter(WIRES)),
+    wire: str = DEFAULT_WIRE,
 ) -> bool:
     """Whether no check finds anything at MUST at any place of the program; idempotence, which costs most, if asked.
 
