@@ -100,9 +100,10 @@ def _kept(outdated: Collection[str], known: Path) -> tuple[str, list[str]]:
         end = following
         while end > start + 1 and _is_beside(lines[end - 1]):
             end -= 1
-        left = {entry.name for entry in parse_item(item, where)}.difference(outdated)
+        names = {entry.name for entry in parse_item(item, where)}
+        left = names.difference(outdated)
         written = "".join(lines[start:end]).rstrip("\n") + "\n"
-        text = written if _says(written, item, outdated, where) else _dump(_without(item, left))
+        text = written if left == names and _says(written, item) else _dump(_without(item, left))
         parts.append(_comments(lines[own:start]) + text if left else "")
     head, *others = [*parts, _comments(lines[end:])]
     return head, [part for part in others if part]
@@ -119,9 +120,9 @@ def _comments(lines: Sequence[str]) -> str:
     return "".join(line.rstrip() + "\n" for line in lines if line.startswith("#") and line.rstrip() not in ours)
 
 
-def _says(written: str, item: Any, outdated: Collection[str], where: str) -> bool:
-    """Whether the lines of an item can stand as they are: they say what was read, and nothing of it is outdated."""
-    if not written.startswith("- ") or any(entry.name in outdated for entry in parse_item(item, where)):
+def _says(written: str, item: Any) -> bool:
+    """Whether the lines of an item say what was read of it."""
+    if not written.startswith("- "):
         return False
     try:
         return bool(yaml.safe_load(written) == [item])
