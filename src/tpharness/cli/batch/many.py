@@ -16,6 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 from tpharness.cli.batch.ledger import Entry, digest_of
 from tpharness.cli.batch.notes import Notes, with_name
@@ -49,11 +50,10 @@ def do_all(sources: Sources, work: Work, options: BatchOptions) -> int:
     rejected = open_rejected(options)
     total = _Total(options)
     output = open_output(options.output, command, total.moved, resume=options.resume, force=options.force)
+    do_batch = partial(_do_batch, work=work, options=options, rejected=rejected, folder=output.folder)
     try:
         with _rare_collections():
-            for results in _all_results(
-                sources, partial(_do_batch, work=work, options=options, rejected=rejected), options, output
-            ):
+            for results in _all_results(sources, do_batch, options.jobs, output):
                 for one in results:
                     total.take(one, output)
                 output.flush()
@@ -97,17 +97,20 @@ class _One:
     """The path of the document among what was rejected."""
 
 
+_Known: TypeAlias = tuple[BatchSource, Entry | None]
+"""A document, and what an earlier run has done with it."""
+
+
 def _all_results(
-    sources: Sources, do_batch: Callable[..., list[_One]], options: BatchOptions, output: Output
+    sources: Sources, do_batch: Callable[[list[_Known]], list[_One]], jobs: int, output: Output
 ) -> Iterator[list[_One]]:
-    task = partial(do_batch, folder=output.folder)
     known = ([(source, output.known(source.name)) for source in batch] for batch in _batches(sources))
-    if options.jobs == 1:
-        yield from map(task, known)
+    if jobs == 1:
+        yield from map(do_batch, known)
         return
     from tpharness.run.workers import Workers, map_in_order  # noqa: PLC0415  # it imports the whole runner
 
-    yield from map_in_order(task, known, Workers(jobs=options.jobs))
+    yield from map_in_order(do_batch, known, Workers(jobs=jobs))
 
 
 def _batches(sources: Iterable[BatchSource]) -> Iterator[list[BatchSource]]:
@@ -117,7 +120,7 @@ def _batches(sources: Iterable[BatchSource]) -> Iterator[list[BatchSource]]:
 
 
 def _do_batch(
-    batch: list[tuple[BatchSource, Entry | None]],
+    batch: list[_Known],
     *,
     work: Work,
     options: BatchOptions,
