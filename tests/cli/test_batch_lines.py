@@ -98,3 +98,21 @@ def test_what_is_read_is_not_emptied(option: str, tmp_path: Path, call: Any) -> 
     assert called.code == 2
     assert f"{option} {source} is the file that is read" in called.err
     assert source.read_bytes() == before
+
+
+def test_a_folder_has_no_result_of_what_a_document_was_before(tmp_path: Path, call: Any) -> None:
+    """A document that was repaired, and that nothing can be made of now, is only among what was rejected."""
+    (folder := tmp_path / "store").mkdir()
+    document, out, rejected = folder / "chat.json", tmp_path / "out", tmp_path / "by-hand"
+    args = ["repair", str(folder), "--from", "ai-sdk", "-o", str(out), "--rejected", str(rejected)]
+    document.write_bytes(line(1, sound=True))
+    assert call(*args).code == 0
+    assert (out / "chat.json").exists()
+    document.write_bytes(line(2, sound=False))
+    assert call(*args, "--resume").code == 1
+    assert (out / "chat.json").exists() is False
+    assert (rejected / "chat.json").read_bytes() == line(2, sound=False)
+    document.write_bytes(line(1, sound=True))
+    assert call(*args, "--resume").code == 0
+    assert (out / "chat.json").exists()
+    assert list(rejected.iterdir()) == []

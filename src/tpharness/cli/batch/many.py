@@ -143,22 +143,24 @@ def _do(
     source: BatchSource, known: Entry | None, work: Work, options: BatchOptions, folder: Path | None
 ) -> tuple[_One, BatchDocument | None]:
     digest, document = "", None
+    place = str(Path(source.place).with_suffix(".json"))
     try:
         document = source.read()
         digest = digest_of(document.data)
-        written = folder is None or not options.makes or (folder / source.place).exists()
+        written = folder is None or not options.makes or (folder / place).exists()
         if known is not None and known.digest == digest and (written or known.code):
             return _One(name=source.name, entry=known, done=None), document
         done = work(document)
         result = _result(source.name, done, options)
         if folder is not None and result is not None:
-            place = str(Path(source.place).with_suffix(".json"))
             write_result(folder, place, result)
             written_to = str(folder / place)
         else:
             written_to = options.output if result is not None and options.output != "-" else ""
     except TpharnessError as error:
         done, result, written_to = _of_error(error), None, ""
+    if folder is not None and result is None:  # what an earlier run made of it is not its result any more
+        (folder / place).unlink(missing_ok=True)
     entry = Entry(digest=digest, outcome=done.outcome, code=done.code)
     if options.makes:  # what was made does not go back to the parent process twice
         done = DocumentDone(outcome=done.outcome, code=done.code, lines=done.lines, notes=done.notes, facts=done.facts)
