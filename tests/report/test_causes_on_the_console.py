@@ -10,7 +10,7 @@ from tests.report.test_reports import events, report_of
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.report import ConsoleReport, render_json
-from tpharness.report.failures import case_command, wrap_line
+from tpharness.report.failures import case_command, failure_lines, wrap_line
 from tpharness.report.junit import render_junit
 from tpharness.verdict import Outcome, Result, RunEvent
 
@@ -156,3 +156,22 @@ def test_the_command_of_a_case_plays_it(name: str, history: str, command: str) -
     """On the console and on the page: `replay` knows neither faults nor histories."""
     result = Result(id=name, outcome=Outcome.FAILED)
     assert case_command(result, roots=(), played_on=("--server", "x"), history=history) == command
+
+
+def test_what_both_sides_hold_wrongly_is_said_once() -> None:
+    """Two findings that differ by their side alone are one; what one side alone holds is said of that side."""
+    both = [wrong("a text", "s").with_place(side=side, pointer="/turns/1") for side in ("server", "client")]
+    alone = wrong("another", "s").with_place(side="client", pointer="/turns/2")
+    result = Result(id="a/one", outcome=Outcome.FAILED, findings=(*both, alone), clauses=())
+    places = [line.strip() for _, line in failure_lines(result) if line.startswith("  at")]
+    assert places == ["at        server and client /turns/1", "at        client /turns/2"]
+
+
+def test_of_many_clauses_five_are_named() -> None:
+    """A scenario that shows everything is about forty rules; nobody reads all of them."""
+    finding = Kind("outline-differs").at(Place(side="server"))
+    result = Result(
+        id="a/one", outcome=Outcome.FAILED, findings=(finding,), clauses=tuple(f"a.r{n}" for n in range(44))
+    )
+    about = next(line for _, line in failure_lines(result) if line.startswith("the scenario is about"))
+    assert about == "the scenario is about a.r0, a.r1, a.r2, a.r3, a.r4 and 39 more (tpharness explain a.r0)"

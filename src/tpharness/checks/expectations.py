@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
+from pkgutil import resolve_name
 from typing import Any
 
 from tpharness.checks.contract import Check, Evidence, Thread, search_sides
@@ -15,11 +15,13 @@ from tpharness.protocol.canonical import canonical_time, is_left_out
 from tpharness.protocol.versions import Version, event_name
 from tpharness.scenario.outline import outline
 
-__all__ = ["EXPECTATIONS", "find_mismatch", "in_version"]
+__all__ = ["ABSENT", "DATA_FIELDS", "EXPECTATIONS", "RESULT_KINDS", "find_mismatch", "in_version"]
 
+ABSENT = "(absent)"
+"""What a finding shows where there is nothing."""
+DATA_FIELDS = frozenset({"args", "event_data", "metadata", "client_metadata"})
+RESULT_KINDS = frozenset({"tool-return", "builtin-tool-return", "retry-prompt"})
 _EVENT = re.compile(r"event\(([^)]*)\)")
-_DATA = frozenset({"args", "event_data", "metadata", "client_metadata"})
-_RESULTS = frozenset({"tool-return", "builtin-tool-return", "retry-prompt"})
 _TIMES = frozenset(
     {"submitted_at", "started_at", "completed_at", "interrupted_at", "timestamp", "created_at", "updated_at"}
 )
@@ -42,14 +44,19 @@ def _judge(evidence: Evidence) -> list[Finding]:
     return [*found, *_findings(evidence)]
 
 
+def _changes() -> Any:
+    """Return the module that says what to change, which few runs need."""
+    return resolve_name("tpharness.checks.expected_change")
+
+
 def _outline(wanted: Sequence[str], version: Version, thread: Thread) -> list[Finding]:
     got = outline(dict(thread))
-    if got == [_without_telemetry(line, version) for line in wanted]:
+    if got == list(wanted) or got == [_without_telemetry(line, version) for line in wanted]:
         return []
-    for index, (one, other) in enumerate(zip_longest(got, wanted, fillvalue="(missing)")):
-        if one != other:
-            return [OUTLINE_DIFFERS.at(Place(pointer=f"/turns/{index}"), got=one, expected=other)]
-    return []
+    return [
+        OUTLINE_DIFFERS.at(Place(pointer=f"/turns/{one.turn}"), got=one.got, expected=one.expected, advice=one.change)
+        for one in _changes().find_line_mismatches(got, wanted)
+    ]
 
 
 def _without_telemetry(line: str, version: Version) -> str:
@@ -68,24 +75,17 @@ def in_version(lines: Sequence[str], version: Version) -> list[str]:
 
 def _thread(wanted: Mapping[str, Any], version: Version, thread: Thread) -> list[Finding]:
     miss = find_mismatch(thread, wanted)
-    if miss is None or find_mismatch(thread, _stripped(wanted, version)) is None:
+    if miss is None:
+        return []
+    changes = _changes()
+    if find_mismatch(thread, changes.without_telemetry(wanted, version)) is None:
         return []
     pointer, got, expected = miss
-    expected = "(absent)" if expected is None else expected  # R37: so is null
+    in_data = changes.is_in_data(thread, pointer)
+    advice = changes.change_of_value(thread, wanted, pointer, got, expected)
+    got, expected = (changes.make_visible(value, in_data=in_data) for value in (got, expected))
     symptom = f"at {_INDEX.sub('/*', pointer)}"
-    return [THREAD_DIFFERS.at(Place(pointer=pointer), got=got, expected=expected, symptom=symptom)]
-
-
-def _stripped(wanted: Mapping[str, Any], version: Version) -> Mapping[str, Any]:
-    """Return a part of a thread without the events that may be left out of what is stored (R37)."""
-    if not wanted.get("turns"):
-        return wanted
-    turns = []
-    for turn in wanted["turns"]:
-        messages = turn.get("messages") or ()
-        kept = [m for m in messages if not is_left_out(str(m.get("event_type", "")), version)]
-        turns.append({**turn, "messages": kept} if len(kept) < len(messages) else turn)
-    return {**wanted, "turns": turns}
+    return [THREAD_DIFFERS.at(Place(pointer=pointer), got=got, expected=expected, symptom=symptom, advice=advice)]
 
 
 def find_mismatch(got: Any, wanted: Any, pointer: str = "", *, data: bool = False) -> tuple[str, Any, Any] | None:
@@ -101,16 +101,16 @@ def find_mismatch(got: Any, wanted: Any, pointer: str = "", *, data: bool = Fals
             if key not in got:
                 if value is None and not data:  # R37: absent and null are the same
                     continue
-                return f"{pointer}/{key}", "(absent)", value
+                return f"{pointer}/{key}", ABSENT, value
             if key in _TIMES and not data and isinstance(value, str) and isinstance(got[key], str):
                 if canonical_time(got[key]) != canonical_time(value):
                     return f"{pointer}/{key}", got[key], value
                 continue
-            inside = data or key in _DATA or (key == "content" and got.get("part_kind") in _RESULTS)
+            inside = data or key in DATA_FIELDS or (key == "content" and got.get("part_kind") in RESULT_KINDS)
             if (miss := find_mismatch(got[key], value, f"{pointer}/{key}", data=inside)) is not None:
                 return miss
         more = [key for key in got if key not in wanted] if data else []
-        return (f"{pointer}/{more[0]}", got[more[0]], "(absent)") if more else None
+        return (f"{pointer}/{more[0]}", got[more[0]], ABSENT) if more else None
     if isinstance(wanted, list | tuple):
         if not isinstance(got, list | tuple):
             return pointer, got, list(wanted)
@@ -119,19 +119,14 @@ def find_mismatch(got: Any, wanted: Any, pointer: str = "", *, data: bool = Fals
                 return miss
         shared = min(len(got), len(wanted))
         if len(got) > shared:
-            return f"{pointer}/{shared}", got[shared], "(absent)"
-        return _first_wanted(wanted[shared], f"{pointer}/{shared}") if len(wanted) > shared else None
+            return f"{pointer}/{shared}", got[shared], ABSENT
+        if len(wanted) == shared:
+            return None
+        missing: tuple[str, Any, Any] = _changes().first_wanted(wanted[shared], f"{pointer}/{shared}")
+        return missing
     # 1 == 1.0 == True in Python; in JSON `true` is not a number
     same = got == wanted and isinstance(got, bool) == isinstance(wanted, bool)
     return None if same else (pointer, got, wanted)
-
-
-def _first_wanted(wanted: Any, pointer: str) -> tuple[str, Any, Any]:
-    """Return the first value that is wanted in an item that is not there."""
-    while wanted and isinstance(wanted, Mapping | list | tuple):
-        step, wanted = next(iter(wanted.items() if isinstance(wanted, Mapping) else enumerate(wanted)))
-        pointer = f"{pointer}/{step}"
-    return pointer, "(absent)", "(anything)" if isinstance(wanted, Mapping) else wanted
 
 
 def _findings(evidence: Evidence) -> list[Finding]:
@@ -163,6 +158,8 @@ def _unexpected(finding: Finding) -> Finding:
         got=finding.got,
         expected=finding.expected,
         symptom=finding.code,
+        decided=finding.rulings,
+        advice=finding.remedy,
     )
 
 

@@ -13,17 +13,17 @@ from typing import Any
 from tpharness.findings import shorten, shorten_both
 from tpharness.protocol.diff import ThreadDifference, held_words
 
-__all__ = ["change_for"]
+__all__ = ["FIELD_REASONS", "TIME_REASONS", "change_for"]
 
 _MOVED = re.compile(r"stands at another place: (?P<here>\d+) on the (?P<one>.+) side, (?P<there>\d+) on the")
 
-_TIMES = {
+TIME_REASONS = {
     "response": "a response's timestamp is its start",
     "request": "the timestamp of a request of returns is that of its last return",
     "system": "an event's timestamp is when it happened",
 }
 _TEXTS = ("content", "args")
-_FIELDS = {
+FIELD_REASONS = {
     "completion_status": "a turn is `interrupted` if its run was cut or failed, and `complete` otherwise",
     "reason": "an interruption has the reason that the server knows: its abort, error or limit",
     "interrupted_at": "a turn is interrupted when its run was cut",
@@ -69,7 +69,7 @@ def _field_of(difference: ThreadDifference) -> str:
 
 def _words(value: Any, field: str, why_item: Callable[[Any], str]) -> tuple[str, str]:
     """Return what only one side has, in words, and behind a colon why it is there or not, as far as that is known."""
-    why = _FIELDS.get(field, "") if field else why_item(value)
+    why = FIELD_REASONS.get(field, "") if field else why_item(value)
     what = f"`{field}` {shorten(value, 80)}" if field else held_words(value)
     return what, f": {why}" if why else ""
 
@@ -80,10 +80,10 @@ def _set(difference: ThreadDifference, field: str, *, wrong: Any, right: Any) ->
         for text, value in zip(shorten_both(right, wrong, 60), (right, wrong), strict=True)
     )
     if field == "timestamp":
-        kind = next((kind for kind in _TIMES if f"({kind})" in difference.symptom), "")
-        why = _TIMES.get(kind, "")
+        kind = next((kind for kind in TIME_REASONS if f"({kind})" in difference.symptom), "")
+        why = TIME_REASONS.get(kind, "")
     else:
-        why = _FIELDS.get(field, "")
+        why = FIELD_REASONS.get(field, "")
     return f"{why or f'write `{field}` as the other side has it'}: {wanted}, not {held}"
 
 

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from tpharness.findings import Finding
 from tpharness.printable import counted, make_printable
 from tpharness.protocol.versions import newest_version
 from tpharness.verdict import Outcome, Result
@@ -20,6 +21,7 @@ __all__ = ["case_command", "failure_lines", "group_heading", "group_line", "othe
 _LABEL = re.compile(r" *(?:\S+(?: \S+)? {2,})?")
 _COMMAND = re.compile(r": tpharness ")
 _MOST_FINDINGS = 6
+_MOST_CLAUSES = 5
 _MOST_IDS = 3
 
 
@@ -41,10 +43,11 @@ def failure_lines(
     lines: list[tuple[str, str]] = []
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
         lines.append(("", result.reason))
-    for finding in by_use(result.findings)[:_MOST_FINDINGS]:
+    findings = _of_both_sides(by_use(result.findings))
+    for finding in findings[:_MOST_FINDINGS]:
         lines += finding_lines(finding)
-    if len(result.findings) > _MOST_FINDINGS:
-        more = counted(len(result.findings) - _MOST_FINDINGS, "more finding")
+    if len(findings) > _MOST_FINDINGS:
+        more = counted(len(findings) - _MOST_FINDINGS, "more finding")
         lines.append(("", f"… and {more} (--report json:PATH has them all)"))
     lines += _about_lines(result) if hint and not (history or again) else []
     _, fault, name = result.id.partition("@fault-")
@@ -77,11 +80,26 @@ def case_command(result: Result, *, roots: Sequence[Path], played_on: Sequence[s
     return shlex.join(["tpharness", "run" if "@fault-" in result.id else "replay", result.id, *options])
 
 
+def _of_both_sides(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings with one in place of two that say the same of the server's thread and of the client's."""
+    found: dict[Finding, Finding] = {}
+    for finding in findings:
+        key = finding.with_place(side=None)
+        other = found.get(key)
+        if other is not None and {other.place.side, finding.place.side} == {"server", "client"}:
+            found[key] = finding.with_place(side="server and client")
+        else:
+            found[key if other is None else finding] = finding
+    return list(found.values())
+
+
 def _about_lines(result: Result) -> list[tuple[str, str]]:
     """Return what the scenario is about, if no finding cites a clause: its clauses are then what is broken."""
     if not result.clauses or not result.findings or any(finding.kind.clauses for finding in result.findings):
         return []
-    return [("", f"the scenario is about {', '.join(result.clauses)} (tpharness explain {result.clauses[0]})")]
+    more = len(result.clauses) - _MOST_CLAUSES
+    named = ", ".join(result.clauses[:_MOST_CLAUSES]) + (f" and {more} more" if more > 0 else "")
+    return [("", f"the scenario is about {named} (tpharness explain {result.clauses[0]})")]
 
 
 def group_heading(group: Group) -> str:
