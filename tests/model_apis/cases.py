@@ -837,6 +837,28 @@ CASES = (
         "Invalid 'messages[2]'. Image URLs are only allowed for messages with role 'user', but this message with role "
         "'tool' contains an image URL.",
     ),
+    *(
+        Case(
+            "C19",
+            [user([text("A map."), {"type": "image_url", "image_url": {"url": bad}}])],
+            [user([text("A map."), {"type": "image_url", "image_url": {"url": good}}])],
+            "/0/content/1/image_url",
+            "invalid image input",
+            Options(server="ollama"),
+        )
+        for bad, good in (
+            ("https://example.com/map.png", "data:image/png;base64,iVBORw0KGgo="),
+            ("iVBORw0KGgo=", "data:;base64,iVBORw0KGgo="),
+        )
+    ),
+    Case(
+        "C20",
+        [user(), {**chat_call("c1"), "content": None}, chat_answer("c1")],
+        [user(), {**chat_call("c1"), "content": ""}, chat_answer("c1")],
+        "/1",
+        "invalid message content type: <nil>",
+        Options(server="ollama"),
+    ),
     Case(
         "R13",
         [user(), call("c" * 65), output("c" * 65)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from tests.model_apis.cases import (
@@ -12,6 +13,7 @@ from tests.model_apis.cases import (
     Case,
     assistant,
     call,
+    chat_answer,
     chat_call,
     content,
     output,
@@ -51,8 +53,8 @@ def test_a_rule_finds_what_breaks_it_and_only_it(case: Case) -> None:
 
 
 def test_every_rule_has_a_payload_that_breaks_it() -> None:
-    """C1–C18, R1–R13, A1–A22, G1–G8, O1–O6, each once, and each seen failing."""
-    counts = {"C": 18, "R": 13, "A": 22, "G": 8, "O": 6}
+    """C1–C20, R1–R13, A1–A22, G1–G8, O1–O6, each once, and each seen failing."""
+    counts = {"C": 20, "R": 13, "A": 22, "G": 8, "O": 6}
     ids = [f"{letter}{n}" for letter, last in counts.items() for n in range(1, last + 1)]
     assert [rule.id for rule in RULES] == ids
     assert {case.rule for case in CASES} == set(ids)
@@ -73,7 +75,7 @@ def test_only_what_is_refused_is_a_must() -> None:
         *(
             "C5",
             "C8",
-            *(f"C{number}" for number in range(9, 19)),
+            *(f"C{number}" for number in range(9, 21)),
             "R5",
             "R6",
             "R9",
@@ -99,6 +101,7 @@ def test_only_what_is_refused_is_a_must() -> None:
             "C16",
             "C17",
             "C18",
+            "C20",
             "R11",
             "R12",
             "A9",
@@ -109,6 +112,38 @@ def test_only_what_is_refused_is_a_must() -> None:
             "G8",
         ),
     }
+
+
+WRONG_ELSEWHERE: dict[str, list[dict[str, Any]]] = {
+    "C1": [user(), chat_call("c1"), user("Stop.")],
+    "C2": [user(), chat_answer("c1")],
+    "C6": [user(), assistant(tool_calls=[]), user("And?")],
+    "C7": [user(), chat_call("c1"), chat_answer("c1"), chat_answer("c1")],
+    "C16": [user(), chat_call("c1", name="weather.get"), chat_answer("c1")],
+    "C17": [user(), chat_call("c" * 41), chat_answer("c" * 41)],
+}
+"""Requests that `findings/vllm-and-sglang-judge-histories.sh` shows to be taken, by the rule that they break."""
+
+
+@pytest.mark.parametrize("rule", WRONG_ELSEWHERE)
+def test_a_server_that_compares_nothing_refuses_no_pair(rule: str) -> None:
+    """OpenAI's API refuses the same request; a wrong refusal would send somebody to delete what works."""
+    request = [{**entry, "content": entry.get("content") or ""} for entry in WRONG_ELSEWHERE[rule]]
+    assert RULE[rule].kind in [one.kind for one in check_payload("openai-chat", request)]
+    for server in ("vllm", "sglang", "ollama"):
+        assert check_payload("openai-chat", request, options=Options(server=server)) == []
+    for server in ("azure", "groq", "mistral"):
+        if (server, rule) != ("mistral", "C17"):  # C11 finds it
+            found = check_payload("openai-chat", request, options=Options(server=server))
+            assert RULE[rule].kind in [one.kind for one in found]
+
+
+@pytest.mark.parametrize(("server", "takes"), [("vllm", True), ("sglang", False), ("ollama", False)])
+def test_half_arguments_are_taken_by_vllm_alone(server: str, takes: bool) -> None:  # a row
+    """VLLM gives the model an empty object instead, since a refusal would be one of every later turn."""
+    half = [user(), {**chat_call("c1", arguments='{"city":"Pa'), "content": ""}, chat_answer("c1")]
+    found = check_payload("openai-chat", half, options=Options(server=server))
+    assert [one.code for one in found] == ([] if takes else ["chat-arguments-not-object"])
 
 
 def test_an_observation_is_told_on_request_only() -> None:

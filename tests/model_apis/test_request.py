@@ -189,8 +189,8 @@ def test_a_named_server_wins_over_the_model() -> None:
     request = read_request({"model": "kimi-k2.5", "messages": [HI]}, provider="openai-chat", server="mistral")
     assert request.options.server == "mistral"
     assert "the server is mistral" in request.decided
-    with pytest.raises(UsageError, match="is called 'vllm'") as raised:
-        read_request([HI], provider="openai-chat", server="vllm")
+    with pytest.raises(UsageError, match="is called 'litellm'") as raised:
+        read_request([HI], provider="openai-chat", server="litellm")
     assert "mistral, moonshot, deepseek, groq" in str(raised.value.hint)
     with pytest.raises(UsageError, match="no server of gemini") as raised:
         read_request({"contents": []}, server="mistral")

@@ -104,6 +104,20 @@ def test_groq_gets_no_field_that_it_refuses() -> None:
     assert written("groq", messages)[1] == payload_of("openai-chat", STOPPED)[1]
 
 
+def test_ollama_gets_a_text_beside_calls_and_no_address_of_an_image() -> None:
+    """Nothing is downloaded, so a history with an address cannot be written for it."""
+    assert [entry["content"] for entry in written("ollama", STOPPED)][1] == "<think>\nParis, then.\n</think>"
+    assert written("ollama", [ASKED, {"kind": "response", "parts": [CALL]}, STOPPED[2]])[1]["content"] == ""
+    shown = {"kind": "image-url", "url": "https://example.com/map.png"}
+    asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": ["See.", shown]}]}
+    assert payload_of("openai-chat", [asked])[0]["content"][1]["image_url"]["url"] == shown["url"]
+    with pytest.raises(UsageError, match="does not accept image-url"):
+        payload_of("openai-chat", [asked], server="ollama")
+    inside = {"kind": "binary", "data": "aGk=", "media_type": "image/png"}
+    asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": ["See.", inside]}]}
+    assert payload_of("openai-chat", [asked], server="ollama") == payload_of("openai-chat", [asked])
+
+
 @FEW
 @given(complete_threads())
 def test_every_server_takes_what_is_written_for_it(thread: dict[str, Any]) -> None:
@@ -131,9 +145,9 @@ def test_nothing_is_lost_for_a_server(thread: dict[str, Any]) -> None:
 
 def test_a_server_that_an_api_does_not_have_is_refused() -> None:
     """The caller's mistake, with what there is."""
-    with pytest.raises(UsageError, match=r"no server of openai-chat .* called 'vllm'") as raised:
-        written("vllm", STOPPED)
-    assert raised.value.hint == "one of mistral, moonshot, deepseek, groq"
+    with pytest.raises(UsageError, match=r"no server of openai-chat .* called 'litellm'") as raised:
+        written("litellm", STOPPED)
+    assert raised.value.hint == "one of mistral, moonshot, deepseek, groq, vllm, sglang, ollama, azure"
     with pytest.raises(UsageError, match="no server of anthropic"):
         payload_of("anthropic", STOPPED, server="mistral")
 

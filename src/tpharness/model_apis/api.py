@@ -87,7 +87,7 @@ class ModelApi:
     model decide about the rules. `issuers` are the providers whose signatures the API takes: its own. `environment`
     points SDKs and frameworks at another server; `{base}` and `{key}` stand for its address and a key, and `shown` are
     the two that a person needs to see. `sdk` is None where there is no official SDK with types.
-    `servers` are other servers of the API that take less, by the names that `Options.server` takes.
+    `servers` are other servers of the API, by the names that `Options.server` takes: rules that each does not apply.
     """
 
     name: str
@@ -103,7 +103,7 @@ class ModelApi:
     environment: Mapping[str, str] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
     sdk: SdkTypes | None = None
-    servers: tuple[str, ...] = ()
+    servers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def acceptance(self) -> Acceptance:

@@ -40,7 +40,7 @@ OPENAI_CHAT = ModelApi(
     has_entry=_has_entry,
     has_options=_has_options,
     decide=_decide,
-    servers=tuple(SERVERS),
+    servers={name: server.takes for name, server in SERVERS.items()},
     issuers=("openai",),
     # The OpenAI SDKs, the AI SDK and LangChain want `/v1` in OPENAI_BASE_URL.
     environment={

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from tpharness.model_apis.history_parts import kind_of, parts_of
+from tpharness.model_apis.history_parts import kind_of, parts_of, unsupported_content
 from tpharness.model_apis.openai_chat.history import write_payload
 from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.openai_chat.servers import SERVERS, SHORT_ID
+from tpharness.model_apis.shape import as_list, string, value_of
 
 __all__ = ["NO_ANSWER", "write_for"]
 
@@ -35,6 +36,11 @@ def write_for(server: str, messages: Sequence[Mapping[str, Any]]) -> list[dict[s
     written = write_payload(messages)
     if row.thinks:
         written = [{_FIELD: "", **entry} if entry.get("tool_calls") else entry for entry in written]
+    if row.texts:
+        written = [{**entry, "content": ""} if entry["content"] is None else entry for entry in written]
+    if row.data_images:
+        for entry in written:
+            _refuse_remote_images(entry)
     if row.ordered:
         written = list(_with_answers(written))
     return _with_short_ids(written) if row.short_ids else written
@@ -53,6 +59,13 @@ def _in_its_field(part: Mapping[str, Any]) -> dict[str, Any]:
 
 def _as_text(part: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in part.items() if name not in ("thinking_id", "id")}
+
+
+def _refuse_remote_images(entry: Mapping[str, Any]) -> None:
+    """Raise UsageError for an image that would have to be downloaded."""
+    for part in as_list(entry.get("content")):
+        if not (string(value_of(part, "image_url"), "url") or "data:").startswith("data:"):
+            raise unsupported_content({"kind": "image-url"}, "this server")
 
 
 def _with_answers(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,9 @@
-"""Servers of the Chat Completions API that take less than OpenAI's, and by which models they are known.
+"""Servers of the Chat Completions API that take less or more than OpenAI's, and by which models they are known.
 
 A rule of a server is found where `--server` names it or the name of the model is one of its models. Each row has been
-reported; what a row says holds since the release that the source of its rules names. What Mistral's rows say was tried
-with mistral-common (`findings/mistral-common-judges-histories.sh`).
+reported; what a row says holds since the release that the source of its rules names. What Mistral's row says was tried
+with mistral-common (`findings/mistral-common-judges-histories.sh`), what vLLM's and SGLang's rows say that they take
+with the packages (`findings/vllm-and-sglang-judge-histories.sh`); of Ollama's the source was read.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ class Server:
     `models` finds their names, also behind a vendor; None where it runs models of everybody, so that only `--server`
     names it. `ordered`: a tool message is followed by the assistant or another tool, a system message comes before the
     assistant, and the assistant is not last. `short_ids`: ids of calls are nine letters and digits. `thinks`: a message
-    with calls has its thinking, while thinking is enabled. `refuses_thinking`: no message has it.
+    with calls has its thinking, while thinking is enabled. `refuses_thinking`: no message has it. `data_images`: an
+    image is sent as a data URI. `texts`: the content of an assistant message is a text, beside calls too. `takes`:
+    rules of OpenAI's that it does not apply.
     """
 
     name: str
@@ -33,7 +36,13 @@ class Server:
     short_ids: bool = False
     thinks: bool = False
     refuses_thinking: bool = False
+    data_images: bool = False
+    texts: bool = False
+    takes: frozenset[str] = frozenset()
 
+
+_NO_PAIRS = frozenset(("C1", "C2", "C6", "C7", "C8", "C16", "C17", "C18"))
+"""What a server does not refuse that gives the messages to the template of the model as they are."""
 
 SERVERS: dict[str, Server] = {
     server.name: server
@@ -62,6 +71,10 @@ SERVERS: dict[str, Server] = {
             thinks=True,
         ),
         Server(name="groq", title="Groq's API", refuses_thinking=True),
+        Server(name="vllm", title="vLLM", takes=_NO_PAIRS | {"C3", "C4", "C9"}),
+        Server(name="sglang", title="SGLang", takes=_NO_PAIRS | {"C3", "C4"}),
+        Server(name="ollama", title="Ollama's /v1", data_images=True, texts=True, takes=_NO_PAIRS),
+        Server(name="azure", title="Azure's OpenAI endpoint"),
     )
 }
 """The servers by the name that `--server` takes."""
