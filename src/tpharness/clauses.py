@@ -68,8 +68,9 @@ class WireRule:
     """One rule of another protocol: whom it binds, how strong it is, where it stands, by what it is judged.
 
     `judged` is `wire` (the stream alone), `input` (the stream and the input that it answers), `posts` (what is posted
-    to a server that runs, and answered) or `nowhere`, and `why` then says why not. `findings` name its violations;
-    `violated_by` are streams in which they are found, or servers.
+    to a server that runs, and answered) or `nowhere`, and `why` then says why not. `verdict` is what has to be seen for
+    one on a server: `wire`, `input`, `model` (the wire and what the model was given) or `none`. `findings` name its
+    violations; `violated_by` are streams in which they are found, or servers.
     """
 
     id: str
@@ -78,6 +79,7 @@ class WireRule:
     text: str
     pages: tuple[str, ...]
     judged: str
+    verdict: str
     findings: tuple[str, ...] = ()
     violated_by: tuple[str, ...] = ()
     why: str = ""

@@ -73,7 +73,11 @@ def test_a_rule_is_explained(call: Call) -> None:
     assert called.code == 0
     assert "rule of AG-UI 1.0, MUST, binds the producer" in called.out
     assert "found as ag-ui-pending-wrong" in called.out
-    assert "not judged: " in call("explain", "agui.5").out
+    assert "class of verdict: by the wire alone" in called.out
+    of_model = call("explain", "agui.5").out
+    assert "not judged: " in of_model
+    assert "class of verdict: by the wire and what the model was given" in of_model
+    assert "class of verdict" not in call("explain", "agui.15").out
     assert "agui.43: " in call("explain", "ag-ui-pending-wrong").out
 
 

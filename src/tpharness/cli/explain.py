@@ -113,6 +113,14 @@ def _explained_app_clause(name: str, _: tuple[Path, ...]) -> bool:
     return True
 
 
+_VERDICTS = {
+    "wire": "the wire alone",
+    "input": "the wire and the input",
+    "model": "the wire and what the model was given",
+}
+"""What somebody has to see for a verdict on a rule of AG-UI; other rules bind the client, or need more than these."""
+
+
 def _explained_wire_rule(name: str, _: tuple[Path, ...]) -> bool:
     rule = load_wire_rules().get(name)
     if rule is None:
@@ -120,6 +128,8 @@ def _explained_wire_rule(name: str, _: tuple[Path, ...]) -> bool:
     bound = "" if rule.binds == "none" else f", binds {'both sides' if rule.binds == 'both' else f'the {rule.binds}'}"
     say(f"{rule.id} (rule of AG-UI 1.0, {rule.level}{bound})", f"  {rule.text}")
     say(f"  from docs.ag-ui.com/spec/1.0/{', /'.join(rule.pages)}")
+    if rule.verdict in _VERDICTS:
+        say(f"  class of verdict: by {_VERDICTS[rule.verdict]}")
     if rule.judged == "nowhere":
         say(f"  not judged: {rule.why}")
     else:

@@ -19,6 +19,17 @@ def test_there_is_a_row_for_each_rule() -> None:
     assert [rule.id for rule in RULES.values() if (rule.judged == "nowhere") != bool(rule.why)] == []
 
 
+def test_a_rule_says_what_has_to_be_seen_for_a_verdict() -> None:
+    """What is judged by the stream or by posts needs no more; what needs the model binds a server, not judged here."""
+    needs = {"wire": "wire", "input": "input", "posts": "input"}
+    assert [rule.id for rule in RULES.values() if needs.get(rule.judged, rule.verdict) != rule.verdict] == []
+    rest = [rule for rule in RULES.values() if rule.judged == "nowhere"]
+    assert {rule.verdict for rule in rest} == {"model", "none"}
+    of_model = [rule for rule in rest if rule.verdict == "model"]
+    assert {rule.binds for rule in of_model} == {"producer"}
+    assert {rule.level for rule in of_model} <= {"MUST", "SHOULD"}
+
+
 def test_a_rule_names_the_findings_that_cite_it() -> None:
     """Both ways: neither the catalogue nor the rules can be changed alone."""
     cited = {rule: {code for code, kind in KINDS.items() if rule in kind.clauses} for rule in RULES}

@@ -145,3 +145,12 @@ def test_the_page_counts_the_rules_by_what_judges_them() -> None:
     table = PAGE.split("<!-- counts -->")[1].partition("<!-- /counts -->")[0]
     numbers = [judged["wire"], judged["input"], judged["posts"], len(rest), len(clients), len(free)]
     assert [int(number) for number in re.findall(r"\b\d+\b", table)] == [*numbers, len(rest) - len(clients) - len(free)]
+
+
+def test_the_page_counts_the_rules_by_what_has_to_be_seen_for_a_verdict() -> None:
+    """Three classes, and the rest."""
+    counts = Counter(rule.verdict for rule in load_wire_rules().values())
+    said = PAGE.split("The class of verdict is")[1].partition("\n\n")[0]
+    numbers = [int(one) for one in re.findall(r"\b\d+\b", said)]
+    assert numbers == [counts[name] for name in ("wire", "input", "model", "none")]
+    assert f"{counts['model']} rules, not judged here" in PAGE

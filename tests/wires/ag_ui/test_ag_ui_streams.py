@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.wires.ag_ui.streams import STREAMS, body_of, framed, input_of, run_of
+from tests.wires.ag_ui.streams import STREAMS, body_of, differing_findings, framed, input_of, run_of
 
 from tpharness.checking import check
 from tpharness.wires.ag_ui.decode import read_input
@@ -17,9 +17,7 @@ from tpharness.wires.ag_ui.states import AgUiRunState
 @pytest.mark.parametrize("stream", STREAMS, ids=[stream["name"] for stream in STREAMS])
 def test_what_is_wrong_is_found_and_nothing_else(stream: dict[str, Any]) -> None:
     """In order; and a client has to reject exactly the streams that break a rule for which clients do."""
-    judge = judge_stream(body_of(stream), input_of(stream))
-    assert [finding.code for finding in judge.findings] == stream.get("findings", [])
-    assert (judge.rejected_at is not None) == stream.get("rejected", False)
+    assert differing_findings(stream) == ""
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=[stream["name"] for stream in STREAMS])

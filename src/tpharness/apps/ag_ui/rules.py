@@ -87,4 +87,6 @@ def rule_lines(results: Iterable[Result]) -> list[str]:
         lines.append(
             f"{CLASSES[one.name]}: {one.kept} of {len(one.rules)} rules kept{broken and f'; broken: {broken}'}"
         )
-    return [*lines, f"{CLASSES['model']}: not judged here; tpharness app URL --history ag-ui stands on both sides"]
+    unseen = sum(rule.verdict == "model" for rule in load_wire_rules().values())
+    both = "tpharness app URL --history ag-ui stands on both sides"
+    return [*lines, f"{CLASSES['model']}: {unseen} rules, not judged here; {both}"]
