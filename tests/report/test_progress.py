@@ -32,7 +32,7 @@ def test_the_first_line_comes_within_ten_seconds_and_later_ones_ever_more_seldom
         line = lines.take()
         if line:
             told.append((second, line))
-    assert told[0] == (8, "played 0 of 418 scenarios, 8 s")
+    assert told[0] == (8, "done with 0 of 418 scenarios, 8 s")
     assert [second for second, _ in told[:5]] == [8, 24, 56, 120, 248]
     assert 10 < len(told) < 25
     assert max(b - a for (a, _), (b, _) in pairwise(told)) == 300
@@ -46,7 +46,7 @@ def test_a_line_says_what_was_played_and_what_failed() -> None:
     assert lines.wait == 8
     clock.now += 9
     assert lines.wait == 0
-    assert lines.take() == "played 3 of 10 scenarios, 2 failed, 9 s"
+    assert lines.take() == "done with 3 of 10 scenarios, 2 failed, 9 s"
     assert lines.take() == ""
     assert lines.wait == 16
 
@@ -69,7 +69,7 @@ def test_other_things_are_called_by_their_name() -> None:
     clock = Clock()
     lines = ProgressLines(2, clock, word="defect")
     clock.now += 8
-    assert lines.take() == "played 0 of 2 defects, 8 s"
+    assert lines.take() == "done with 0 of 2 defects, 8 s"
 
 
 @pytest.fixture

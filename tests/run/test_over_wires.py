@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -10,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Call, call  # noqa: F401  # a fixture
-from tests.scenarios import load_builtin
+from tests.scenarios import load_all, load_builtin
 
 from tpharness.errors import UsageError
 from tpharness.run import Outcome, run_suite
@@ -144,10 +146,10 @@ def test_other_commands_play_over_the_wire(call: Call, tmp_path: Path, monkeypat
     assert (shown.code, '"type":"RUN_STARTED"' in shown.out, '"type":"start"' in shown.out) == (0, True, False)
     for more in ([], ["--cuts", "bytes", "--side", "client"], ["--orders", "--bound", "3"], ["--jobs", "2"]):
         swept = call("sweep", "basics/client-loses-the-end", "--wire", "ag-ui", *more)
-        assert (swept.code, "PASSED 1 scenario" in swept.out) == (0, True), swept.out + swept.err
+        assert (swept.code, "PASSED 1 scenario over ag-ui" in swept.out) == (0, True), swept.out + swept.err
     for jobs in ("1", "2"):
         found = call("fuzz", "--cases", "20", "--wire", "ag-ui", "--db", jobs, "--jobs", jobs)
-        assert (found.code, "programs, kept in" in found.out) == (0, True), found.out + found.err
+        assert (found.code, "programs over ag-ui, kept in" in found.out) == (0, True), found.out + found.err
 
 
 def test_they_find_what_is_wrong_over_it_alone(
@@ -184,6 +186,44 @@ def test_what_cannot_be_played_over_a_wire_says_what_can(
     for command in (["replay", IDS[0]], ["sweep", IDS[0]], ["fuzz", "--cases", "1"]):
         assert "add --wire ag-ui" in call(*command, "--client", "peer:ag-ui-client").err
     assert "programs alone" in call("fuzz", "--wire", "ag-ui", "--kind", "bytes").err
+
+
+def test_a_run_accounts_for_what_it_played_over_its_wire(
+    call: Call,  # noqa: F811  # the fixture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over which wire, how much of what was asked for, and why the rest was not, counted; the report says it too."""
+    monkeypatch.chdir(tmp_path)
+    given = [name for name in load_all() if name.startswith("recorded/ai-sdk/")][:2]
+    reports = ("--report", "console", "--report", "json:run.json")
+    called = call("run", IDS[0], *given, "--wire", "ag-ui", "--no-config", *reports)
+    assert called.code == 0, called.out
+    assert called.out.startswith("3 scenarios over ag-ui, server reference"), called.out
+    account = re.search(
+        r"^played 1 of 3 scenarios over ag-ui, (\d+) of (\d+) cases; why the others were not:\n"
+        r"not-applicable \(2\), by reason:\n"
+        r"      2  it gives a stream of vsp itself, which cannot be sent over ag-ui$",
+        called.out,
+        re.MULTILINE,
+    )
+    assert account, called.out
+    assert int(account[1]) + 2 == int(account[2])
+    assert f"PASSED 3 scenarios over ag-ui, {account[2]} cases (" in called.out
+    assert json.loads(Path("run.json").read_text("utf-8"))["wire"] == "ag-ui"
+    assert "over this wire" in call("explain", "not-applicable").out
+    assert "over" not in call("run", IDS[0], "--no-config").out
+
+
+def test_what_failed_last_is_that_of_a_wire(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """`--lf` plays what failed over the wire that it is given, and says where nothing has."""
+    monkeypatch.setitem(AgUiEncoder.HANDLERS, "text-end", lambda _self, _chunk: [])
+    assert call("run", *IDS[:2], "--wire", "ag-ui", "--no-config").code == 1
+    again = call("run", "--wire", "ag-ui", "--lf", "--no-config")
+    assert again.out.startswith("1 scenario over ag-ui"), again.out
+    other = call("run", IDS[0], "--lf", "--no-config")
+    assert "nothing failed last on these targets, so everything is played" in other.err
+    assert other.out.startswith("1 scenario, server"), other.out
 
 
 def test_all_wires_are_a_run_each(call: Call) -> None:  # noqa: F811  # the fixture

@@ -14,6 +14,7 @@ from tpharness.cli.files import print_findings, print_json
 from tpharness.cli.options import Exit, Option
 from tpharness.cli.stop_signals import STOP
 from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
+from tpharness.cli.wires import over
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.campaigns.judging import CampaignJudge
@@ -109,7 +110,7 @@ def fuzz(
         before, begun = campaign.state.cases, time.monotonic()
         if not as_json:
             again = f", case {campaign.state.next} on" if campaign.state.next else ""
-            say(f"seed {campaign.state.seed}, {', '.join(campaign.state.kinds)}, kept in {db}{again}")
+            say(f"seed {campaign.state.seed}, {', '.join(campaign.state.kinds)}{over(wire)}, kept in {db}{again}")
             sys.stdout.flush()
         progress = _Progress(before, begun)
         stopped = ""
@@ -123,7 +124,7 @@ def fuzz(
         failures = state.failures.values() if trace is Traced.ALL else campaign.new
         _trace([Path(failure.file) for failure in failures], session, traced)
         traced.remove_old()
-        _tell(campaign, state.cases - before, time.monotonic() - begun, stopped, as_json=as_json)
+        _tell(campaign, state.cases - before, time.monotonic() - begun, stopped, wire, as_json=as_json)
     if stopped:
         raise KeyboardInterrupt
     raise Exit(1 if state.failures else 0)
@@ -196,7 +197,7 @@ class _Progress:
         sys.stderr.flush()
 
 
-def _tell(campaign: Campaign, cases: int, took: float, stopped: str, *, as_json: bool) -> None:
+def _tell(campaign: Campaign, cases: int, took: float, stopped: str, wire: str, *, as_json: bool) -> None:
     """Print what the campaign has found; `stopped` is the signal that has ended this sitting early, if one has."""
     state, wanted = campaign.state, campaign.options.cases
     if as_json:
@@ -218,6 +219,6 @@ def _tell(campaign: Campaign, cases: int, took: float, stopped: str, *, as_json:
     done = f"{cases} of {counted(wanted, 'case')}" if stopped and wanted is not None else counted(cases, "case")
     why = f", interrupted by {stopped}" if stopped else ""
     rate, causes = f"{cases / max(took, 0.001):.0f} a second", counted(len(state.failures), "cause")
-    say(f"{word} {done} in {took:.1f} s ({rate}), {causes}, seed {state.seed}{why}")
+    say(f"{word} {done}{over(wire)} in {took:.1f} s ({rate}), {causes}, seed {state.seed}{why}")
     so_far = f"{counted(state.cases, 'case')} so far in {state.seconds:.0f} s"
     say(f"continue with: tpharness fuzz --db {shlex.quote(str(campaign.options.db))}; {so_far}")

@@ -14,6 +14,7 @@ from tpharness import run as runner
 from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
 from tpharness.cli.reports import shown_on_every_way_out, take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
+from tpharness.cli.wires import over
 from tpharness.errors import TargetError, UsageError
 from tpharness.printable import make_printable, say
 from tpharness.profiles import parse_profiles
@@ -283,7 +284,7 @@ def _play(
     if how.last_failed:
         options = replace(options, last_failed=memory.read())
         if not options.last_failed:
-            say("nothing failed last on these targets, so everything is played", err=True)
+            say(f"nothing failed last on these targets{over(options.wire)}, so everything is played", err=True)
     try:
         trace = partial(traced.feed, server=options.server, client=options.client)
         take_all(play_run(options), report, console, trace)

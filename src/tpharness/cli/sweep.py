@@ -10,7 +10,7 @@ from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
-from tpharness.cli.wires import WireOption
+from tpharness.cli.wires import WireOption, over
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.reasons import KNOWN_REASONS, refuse_misspelt_reason
@@ -159,7 +159,7 @@ def sweep(
             say(f"PASSED 0 scenarios: this shard has no scenario, the sweep has {len(everything)}")
             passed = True
         else:
-            passed = _in_words(ended.until_stopped(found), word, seed, ended)
+            passed = _in_words(ended.until_stopped(found), word, seed, ended, over(wire))
         traced.remove_old()
     ended.interrupt_again()
     raise Exit(0 if passed else 1)
@@ -189,7 +189,7 @@ def _traced(
         yield one
 
 
-def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: EarlyEnd) -> bool:
+def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: EarlyEnd, over_wire: str) -> bool:
     total = tried = failed = swept = refused = 0
     apart: list[ScenarioReport] = []
     for one in found:
@@ -209,7 +209,7 @@ def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: Earl
     if ended.signal:
         say(f"INCOMPLETE {ended.taken} of {counted(ended.wanted, 'scenario')}, {tally}, interrupted by {ended.signal}")
         return False
-    say(f"{'PASSED' if tried and not failed else 'FAILED'} {counted(swept, 'scenario')}, {tally}")
+    say(f"{'PASSED' if tried and not failed else 'FAILED'} {counted(swept, 'scenario')}{over_wire}, {tally}")
     if not tried:
         say("nothing was tried, so nothing has passed")
     return bool(tried) and not failed

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tpharness.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from tpharness.report.console import ConsoleReport, tally_lines
+    from tpharness.report.account import account_lines, tally_lines
+    from tpharness.report.console import ConsoleReport
     from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line, wrap_line
     from tpharness.report.json import as_json, render_json
     from tpharness.report.matrix import print_matrix
@@ -20,6 +21,7 @@ __all__ = [
     "ConsoleReport",
     "Destination",
     "Report",
+    "account_lines",
     "as_json",
     "brief_line",
     "failure_lines",
@@ -39,7 +41,8 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tpharness.report.console": ("ConsoleReport", "tally_lines"),
+        "tpharness.report.account": ("account_lines", "tally_lines"),
+        "tpharness.report.console": ("ConsoleReport",),
         "tpharness.report.failures": ("failure_lines", "group_heading", "group_line", "other_cases_line", "wrap_line"),
         "tpharness.report.json": ("as_json", "render_json"),
         "tpharness.report.matrix": ("print_matrix",),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
@@ -18,18 +18,15 @@ from tpharness.report.progress import RunProgress
 from tpharness.report.summary import Report
 from tpharness.report.terminal import make_console
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.verdict.tally import tally_json
 
 if TYPE_CHECKING:
     from tpharness.verdict.grouping import Group
 
-__all__ = ["ConsoleReport", "tally_lines"]
+__all__ = ["ConsoleReport"]
 
 _COLOURS = {"must": "red", "should": "yellow", "may": "dim"}
 _MOST_BLOCKS = 8
 _MOST_CAUSES = 30
-_MOST_REASONS = 12
-_MOST_IDS = 5
 _REFERENCE = "reference"
 
 
@@ -72,7 +69,8 @@ class ConsoleReport:
             case RunStarted():
                 sides = escape(make_printable(f"server {event.server}, client {event.client}"))
                 versions = f", versions {', '.join(event.versions)}" if event.versions else ""
-                self._out.print(f"{counted(event.scenarios, 'scenario')}, {sides}{escape(make_printable(versions))}")
+                count = f"{counted(event.scenarios, 'scenario')}{event.over}"
+                self._out.print(f"{count}, {sides}{escape(make_printable(versions))}")
                 if event.order:
                     self._out.print(escape(make_printable(f"order {event.order}")))
                 self._progress.start(event.scenarios)
@@ -88,7 +86,7 @@ class ConsoleReport:
         if report.started is None or report.finished is not None:
             return
         self.close()
-        self._print_dim(tally_lines(tally_json(report.results)))
+        self._print_dim(_account(report))
         counts = ", ".join(outcome.counted(count) for outcome, count in report.counts.items()) or "nothing played"
         cases = counted(sum(report.counts.values()), "case")
         of = counted(report.started.scenarios, "scenario")
@@ -219,7 +217,7 @@ class ConsoleReport:
             found = reports.never_judged(report.results)
             if found:
                 self._print_dim([one.line() for one in found] if self._verbosity > 0 else [reports.brief_line(found)])
-        self._print_dim(tally_lines(tally_json(report.results), reasons=listed))
+        self._print_dim(_account(report, reasons=listed))
         if report.scenarios > 1 and not self._one_of_several and not (report.started and report.started.history):
             self._print_dim(reports.profile_lines(verdict.tally_profiles(report.results)))
 
@@ -244,30 +242,15 @@ def _has_failures(report: Report) -> bool:
     return not all(result.outcome.green for result in report.results)
 
 
+def _account(report: Report, *, reasons: bool = True) -> list[str]:
+    """Return what was played and why the rest was not; nothing is imported where every case has passed once."""
+    plain = all(result.outcome is Outcome.PASSED and not result.played_again for result in report.results)
+    return [] if plain else reports.account_lines(report, reasons=reasons)
+
+
 def _advice(result: Result) -> list[str]:
     """Return the codes of the findings at SHOULD of a result, each once."""
     return list(dict.fromkeys(finding.code for finding in result.findings if finding.level is Level.SHOULD))
-
-
-def tally_lines(tally: Mapping[str, Any], *, reasons: bool = True) -> list[str]:
-    """Return as lines what `tally_json` has: reasons for no verdict, what was played again, which side departs."""
-    lines = []
-    for outcome, found in tally["reasons"].items() if reasons else ():
-        by_count = list(found.items())
-        lines.append(f"{outcome} ({sum(found.values())}), by reason:")
-        lines += [f"  {cases:>5}  {make_printable(reason)}" for reason, cases in by_count[:_MOST_REASONS]]
-        others = [cases for _, cases in by_count[_MOST_REASONS:]]
-        if others:
-            lines.append(f"  {sum(others):>5}  {counted(len(others), 'other reason')} (--report json:PATH has them)")
-    ids = tally["played_again"]["ids"]
-    if ids:
-        some = ", ".join(ids[:_MOST_IDS]) + (f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else "")
-        count = counted(len(ids), "case")
-        lines.append(make_printable(f"played again, since this machine's own timers were late: {count} ({some})"))
-    departing = [f"the {side} in {counted(cases, 'case')}" for side, cases in tally["departing"].items() if cases]
-    if departing:
-        lines.append(f"departs from the right thread (R51): {', '.join(departing)}")
-    return lines
 
 
 def _group_by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:

@@ -43,6 +43,8 @@ def facts_list(report: Report) -> str:
     facts: list[tuple[str, str]] = [("verdict", verdict_html(report.passed))]
     if started is not None:
         facts += [("server", text_html(started.server)), ("client", text_html(started.client))]
+        if started.wire:
+            facts.append(("wire", text_html(started.wire)))
         if started.versions:
             facts.append(("versions", text_html(", ".join(started.versions))))
     facts.append(("scenarios", str(report.scenarios)))

@@ -27,6 +27,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "server": started.server if started else "",
         "client": started.client if started else "",
         "versions": list(started.versions) if started else [],
+        **({"wire": started.wire} if started and started.wire else {}),
         **({"order": started.order} if started and started.order else {}),
         **({"shard": dict(started.shard)} if started and started.shard else {}),
         "passed": report.passed,

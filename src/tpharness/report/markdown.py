@@ -36,7 +36,7 @@ def _section(report: Report, name: str) -> list[str]:
     lines = [f"## {_text(name)}", "", f"**{'PASSED' if report.passed else 'FAILED'}** {_text(report.words)}", ""]
     if report.started is not None:
         played = f"server {report.started.server}, client {report.started.client}"
-        lines += [_text(f"{played}, versions {', '.join(report.started.versions)}"), ""]
+        lines += [_text(f"{played}{report.started.over}, versions {', '.join(report.started.versions)}"), ""]
     if report.finished is None:
         lines += [_text(f"The run did not come to its end: {report.error}"), ""]
     elif report.finished.ended:

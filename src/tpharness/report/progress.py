@@ -52,7 +52,7 @@ class ProgressLines:
         self._pause = min(2 * self._pause, _SELDOM)
         self._due = now + self._pause
         failed = f", {self.failed} failed" if self.failed else ""
-        return f"played {self.done} of {counted(self.total, self._word)}{failed}, {now - self._begun:.0f} s"
+        return f"done with {self.done} of {counted(self.total, self._word)}{failed}, {now - self._begun:.0f} s"
 
 
 class RunProgress:

@@ -66,7 +66,8 @@ class Report:
         """How much was played, and with which outcomes: what stands behind PASSED or FAILED."""
         counts = ", ".join(outcome.counted(count) for outcome, count in self.counts.items()) or "nothing played"
         cases = counted(sum(self.counts.values()), "case")
-        text = f"{counted(self.scenarios, 'scenario')}, {cases} ({counts})"
+        over = self.started.over if self.started is not None else ""
+        text = f"{counted(self.scenarios, 'scenario')}{over}, {cases} ({counts})"
         if self.finished is None:
             return text
         exercised, known = len(self.finished.exercised), self.finished.clause_count

@@ -16,7 +16,7 @@ from tpharness.run.plan import Case, base_case
 from tpharness.run.play import Players, remove_carried
 from tpharness.scenario.records import AgentRun, CutAt, Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget, SteppableClient, SteppableServer
-from tpharness.wires.registry import default_wire
+from tpharness.wires.registry import DEFAULT_WIRE, default_wire
 
 __all__ = [
     "adapt_scenario",
@@ -54,7 +54,7 @@ def over_wire(case: Case, wire: str) -> tuple[Case, str]:
     """
     scenario = case.scenario
     if any(run.wire is not None for _, run in scenario.runs):
-        return replace(case, wire=wire), "it gives a stream itself, which is one of another wire"
+        return replace(case, wire=wire), f"it gives a stream of {DEFAULT_WIRE} itself, which cannot be sent over {wire}"
     own = {kind.code for kind in default_wire().violations}
     found = scenario.expect.findings
     kept = tuple(code for code in found if code not in own) if found is not None else None

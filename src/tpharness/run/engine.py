@@ -26,6 +26,7 @@ from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.case_run import CaseRun, run_cases
 from tpharness.verdict.events import RunEvent, RunStarted
 from tpharness.verdict.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
+from tpharness.wires.registry import DEFAULT_WIRE
 
 if TYPE_CHECKING:
     from tpharness.run.shard import Shard
@@ -57,6 +58,7 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
             versions=tuple(
                 str(v.value) for v in find_common_versions(options.versions or tuple(Version), session.players)
             ),
+            wire="" if options.wire == DEFAULT_WIRE else options.wire,
             roots=options.roots,
             follow_links=options.follow_links,
             target_words=options.target_words,
@@ -88,6 +90,7 @@ def _describe_shard(options: RunOptions, shard: Shard, everything: Sequence[Sele
         "dialect": [version.value for version in options.versions or ()],
         "compare": None if options.compare is None else options.compare.value,
         "fault": options.faults,
+        "wire": options.wire,
         "server": spec[0],
         "client": spec[1],
         "baseline": baseline,

@@ -1,9 +1,9 @@
 """What failed when the same targets played last, for `--lf`.
 
 Kept in the user's folder for state (`$XDG_STATE_HOME/tpharness/last-failed`, or `~/.local/state`), never in a checkout:
-one small file for each combination of targets and folders of scenarios, and of the folder in which a target is started,
-since `stdio:node client.mjs` is another client elsewhere. A run does not fail because it cannot be read or written.
-Secrets of addresses are left out.
+one small file for each combination of targets, wire and folders of scenarios, and of the folder in which a target is
+started, since `stdio:node client.mjs` is another client elsewhere. A run does not fail because it cannot be read or
+written. Secrets of addresses are left out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tpharness.output import write_atomically
 from tpharness.printable import without_credentials
 from tpharness.run.options import RunOptions
 from tpharness.verdict.result import Result
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["LastFailed", "played_part"]
 
@@ -40,7 +41,7 @@ _STARTED_HERE = ("stdio:", "python:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastFailed:
-    """The file of one combination of targets and scenarios."""
+    """The file of one combination of targets, wire and scenarios."""
 
     path: Path
 
@@ -48,6 +49,7 @@ class LastFailed:
     def of(cls, options: RunOptions) -> LastFailed:
         """Return the file for these options."""
         named = [without_credentials(options.server), without_credentials(options.client), options.history]
+        named += [] if options.wire == DEFAULT_WIRE else [options.wire]
         roots = sorted(str(root.resolve()) for root in options.roots)
         started = any(one.startswith(_STARTED_HERE) for one in (options.server, options.client))
         here = [str(Path.cwd())] if started else []

@@ -25,6 +25,8 @@ class RunStarted:
     client: str
     versions: tuple[str, ...]
     history: str = ""
+    wire: str = ""
+    """The name of what runs between server and client; empty for the one that is meant where none is named."""
     order: str = ""
     """The order that was asked for, such as `random:17`; empty where scenarios are played by id."""
     roots: tuple[Path, ...] | None = None
@@ -39,6 +41,11 @@ class RunStarted:
     """The name of the chat application that is judged; empty where scenarios are played."""
     unseen: str = ""
     """What a run with these settings cannot see, and how it could; empty where nothing is left out."""
+
+    @property
+    def over(self) -> str:
+        """The wire as words of a sentence."""
+        return f" over {self.wire}" if self.wire else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

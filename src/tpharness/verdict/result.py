@@ -89,7 +89,7 @@ _MEANINGS = {
     Outcome.EXPECTED: "failed exactly as the baseline says",
     Outcome.STALE: "the baseline expects a failure, but the case passes or has other findings",
     Outcome.ERRORED: "the target, the harness or the set-up broke, so nothing was learned about the case",
-    Outcome.NOT_APPLICABLE: "needs a capability that the target does not declare",
+    Outcome.NOT_APPLICABLE: "cannot be played on these targets over this wire; the reason beside it says why",
     Outcome.NO_PART: "asks nothing of the target under test, so nothing was learned about it",
     Outcome.COULD_NOT_RUN: "something that the case needs is missing",
 }
