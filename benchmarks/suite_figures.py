@@ -33,6 +33,7 @@ from tpharness.targets import Reference
 from tpharness.targets.contract import Script
 from tpharness.targets.reference import ReferenceClient, receive_turns
 from tpharness.verdict import ResultReady, RunFinished, RunStarted
+from tpharness.wires.vsp.encode import DONE, encode_sse
 
 __all__: list[str] = []
 
@@ -153,6 +154,32 @@ def start_of_workers(size: int) -> Pair:
         peer=lambda: subprocess.run([sys.executable, "-c", source], check=True),
         clock=time.perf_counter,
     )
+
+
+_STREAM = encode_sse({"type": "start", "messageId": "m"}) + encode_sse({"type": "finish"}) + DONE
+
+
+@figure(
+    "`import tpharness; fold(…)` in a new process / importing msgspec, orjson and click",
+    unit="process",
+    at_most=2,
+    head=1,
+    sizes=(1,),
+    peers=["msgspec", "orjson", "click"],
+)
+def first_fold(_size: int) -> Pair:
+    """Start a Python for each; what is compared is the processor time of processes that have ended."""
+    source = f"import tpharness; tpharness.fold('Hello', {_STREAM!r})"
+    return Pair(
+        ours=lambda: subprocess.run([sys.executable, "-c", source], check=True),
+        peer=lambda: subprocess.run([sys.executable, "-c", "import msgspec, orjson, click"], check=True),
+        clock=_ended_processes,
+    )
+
+
+def _ended_processes() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _first_result(options: RunOptions) -> None:

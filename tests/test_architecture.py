@@ -54,6 +54,7 @@ FLOORS = (
         "folding",
         "scenario",
     ),
+    ("server_folding",),
     (
         "checking",
         "verdict",

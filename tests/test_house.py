@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,17 @@ CEILINGS = {
     "explain": 2_400,
 }
 """Lines of ours that a command may load. Whoever makes one load less lowers its ceiling."""
+
+A_FOLD_LOADS = 7_100
+"""Lines of ours that `import tpharness; fold(…)` of a stream may load."""
+
+FOLD = """
+import sys, tpharness
+tpharness.fold('Hello', b'data: {"type":"start","messageId":"m"}\\n\\ndata: {"type":"finish"}\\n\\ndata: [DONE]\\n\\n')
+files = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
+print(*sorted(file for file in files if file.startswith(tpharness.__path__[0])), sep="\\n")
+assert "yaml" not in sys.modules
+"""
 
 MAY_SAY_TOLD = 285
 """How often the word stands in `src`, where sent, reported or given often says more."""
@@ -48,6 +60,14 @@ def test_a_command_loads_no_more_than_it_may(command: str) -> None:
     """Whoever needs one command does not wait for the code of another."""
     lines = house.loaded_lines(command)
     assert 0 < lines <= CEILINGS[command], f"tpharness {command} loads {lines} lines of ours"
+
+
+def test_the_fold_of_a_stream_loads_no_more_than_it_may() -> None:
+    """A test of an application folds what it received: neither the server's half nor the catalogue is loaded."""
+    ended = subprocess.run([sys.executable, "-c", FOLD], capture_output=True, text=True, check=True, timeout=60)
+    loaded = [Path(line) for line in ended.stdout.splitlines()]
+    assert sum(len(file.read_text("utf-8").splitlines()) for file in loaded) <= A_FOLD_LOADS
+    assert not [file for file in loaded if file.parent.name == "server_events"]
 
 
 def test_public_class_names_mean_one_thing() -> None:

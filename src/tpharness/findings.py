@@ -9,7 +9,6 @@ about a kind is written once, in the catalogue, which is read when the first fin
 
 from __future__ import annotations
 
-import difflib
 import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -113,7 +112,9 @@ class Kind:
         """The kind's entry in the catalogue."""
         kinds = load_kinds()
         if self.code not in kinds:
-            near = difflib.get_close_matches(self.code, kinds, n=1)
+            from difflib import get_close_matches  # noqa: PLC0415  # nothing needs it as long as codes are right
+
+            near = get_close_matches(self.code, kinds, n=1)
             meant = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"conformance/findings.yaml has no entry with the code {self.code!r}{meant}")
         return kinds[self.code]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
@@ -22,8 +23,6 @@ from tpharness.printable import counted
 from tpharness.protocol.reasons import Reason, refuse_misspelt_reason
 from tpharness.protocol.versions import Version, VersionName, newest_version, parse_version
 from tpharness.readings import Readings
-from tpharness.server_events import Recorder, RunState
-from tpharness.server_events.guide import record_events
 from tpharness.wires.contract import NO_EVENTS, Reader, Wire
 from tpharness.wires.registry import default_wire, recognize, recognize_events
 from tpharness.wires.sse.parser import SseParser
@@ -33,9 +32,9 @@ __all__ = [
     "Piece",
     "RunCut",
     "fold",
-    "fold_events",
     "fold_stream",
     "render",
+    "within",
 ]
 
 Piece = str | bytes | Path | Sequence[Mapping[str, Any]]
@@ -95,7 +94,7 @@ def fold(
             "a conversation has streams and server events",
             hint="fold each side by itself, and compare the threads: assert_same_thread(server, client)",
         )
-    side = _ServerSide(agent) if sides == {True} else _ClientSide(agent, _wire_of(answers))
+    side = _server_side(agent) if sides == {True} else _ClientSide(agent, _wire_of(answers))
     last = max((i for i, answer in enumerate(answers) if answer is not None), default=-1)
     for index, (piece, answer) in enumerate(zip(pieces, answers, strict=True)):
         if answer is None:
@@ -106,6 +105,11 @@ def fold(
             side.feed(answer, cut, later_time(at, side.time))
     journal = side.fold.journal()
     return Folded(thread=render(journal, wanted, "fold", at), findings=tuple(side.findings))
+
+
+def _server_side(agent: str) -> Any:
+    """Return what folds server events, which a conversation of streams does not need."""
+    return resolve_name("tpharness.server_folding:ServerSide")(agent)
 
 
 def _wire_of(answers: Iterable[bytes | list[Any] | None]) -> Wire:
@@ -136,25 +140,9 @@ def fold_stream(
     side = _ClientSide(agent, recognize(data))
     if after is not None:
         frames = SseParser().feed(data)
-        _within(after, len(frames), file)
+        within(after, len(frames), file)
         data = data[: frames[after - 1].end] if after else b""
     side.feed(data, cut, at)
-    return side.fold.journal(), [] if after == 0 else side.findings
-
-
-def fold_events(
-    data: bytes, file: str, after: int | None, cut: RunCut | None, agent: str, at: str
-) -> tuple[Journal, list[Finding]]:
-    """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON.
-
-    Events of the 0.0.3 guide are read too.
-    """
-    lines = event_lines(data)
-    if after is not None:
-        _within(after, len(lines), file)
-        lines = lines[:after]
-    side = _ServerSide(agent)
-    side.feed([read_event(line, file, number) for number, line in lines], cut, at)
     return side.fold.journal(), [] if after == 0 else side.findings
 
 
@@ -192,39 +180,6 @@ class _ClientSide:
         self.fold.close(cut.reason if cut else None, end)
 
 
-class _ServerSide:
-    """What a server makes of its model's events."""
-
-    def __init__(self, agent: str) -> None:
-        self.fold = Recorder()
-        self._empty: list[Finding] = []
-        self._agent = agent
-        self._begun = False
-
-    @property
-    def time(self) -> str:
-        """When the latest event happened; the beginning of time before there is one."""
-        return self.fold.time if self._begun else NO_TIME
-
-    @property
-    def findings(self) -> list[Finding]:
-        """Everything found so far."""
-        return [*self._empty, *self.fold.findings]
-
-    def feed(self, events: bytes | list[Any], cut: RunCut | None, at: str) -> None:
-        """Fold the events of one run, with its end. Nothing at all is an answer only of a run that was cut."""
-        if not events and cut is None:
-            self._empty.append(NO_EVENTS.at(Place(side="server", event=0)))
-        recorder = self.fold
-        recorder.begin(self._agent, at)
-        self._begun = True
-        record_events(recorder, events)
-        end = (cut.at if cut else None) or later_time(at, recorder.time)
-        if cut is not None and cut.error is not None and recorder.state is not RunState.ENDED:
-            recorder.feed({"event_kind": "error", "error_text": cut.error, "at": end})
-        recorder.interrupt(cut.reason if cut else "network_failure", end)
-
-
 def _refuse_stream_as_text(piece: object) -> None:
     """UsageError for a text that is the body of a response: it would be taken for what the user said."""
     if isinstance(piece, str) and _BODY.match(piece):
@@ -252,7 +207,8 @@ def _answer(piece: Any) -> bytes | list[Any]:
     )
 
 
-def _within(after: int, count: int, file: str) -> None:
+def within(after: int, count: int, file: str) -> None:
+    """UsageError if a stream has fewer events than the first `after` of which are to be folded."""
     if after > count:
         hint = f"give a number from 0 to {count}; without --after all of it is folded"
         raise UsageError(f"--after {after}: {file} has {counted(count, 'event')}", hint=hint)

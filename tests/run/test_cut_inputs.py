@@ -15,7 +15,7 @@ from tpharness.targets.reference import Reference, ReferenceServer, serve_turns
 from tpharness.targets.remote import CannotPlayError
 from tpharness.verdict import Outcome
 from tpharness.wires.vsp.server import Chunks, Encoder
-from tpharness.wires.vsp.wire import ChunkWriter
+from tpharness.wires.vsp.writer import ChunkWriter
 
 SWEPT = "interruptions/arguments-stay-open-on-the-wire"
 INSIDE = {1, 2, 3, 5, 6}

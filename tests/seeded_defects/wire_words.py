@@ -10,7 +10,7 @@ from tests.seeded_defects.seeding import defect, wrap
 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.wires.vsp.server import Encoder
-from tpharness.wires.vsp.wire import ChunkWriter
+from tpharness.wires.vsp.writer import ChunkWriter
 
 __all__ = ["DEFECTS"]
 

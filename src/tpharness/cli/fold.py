@@ -11,12 +11,13 @@ from tpharness.cli.files import print_json, read_bytes
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.document_files import NO_TIME, sort_of
 from tpharness.errors import UsageError
-from tpharness.folding import RunCut, fold_events, fold_stream, render
+from tpharness.folding import RunCut, fold_stream, render
 from tpharness.printable import say
 from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.scenario.fields import normalize_time
 from tpharness.scenario_files import SUFFIXES
+from tpharness.server_folding import fold_events
 
 __all__ = ["fold"]
 

@@ -1,6 +1,6 @@
 """The AI SDK's UI message stream as a wire: what `wires.contract` asks, answered for VSP.
 
-The two halves are `assembler` and `server`; here is what ties them to bytes, and what faults, sweeps and checks ask
+The two halves are `assembler` and `writer`; here is what ties them to bytes, and what faults, sweeps and checks ask
 about single frames.
 """
 
@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Literal, cast
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pkgutil import resolve_name
+from typing import Any
 
-from tpharness.finding_log import keep_first
-from tpharness.findings import Finding, Kind, Place
-from tpharness.server_events import EventKind
+from tpharness.findings import Finding, Kind
 from tpharness.wires import vsp
-from tpharness.wires.contract import NO_EVENTS, UNFINISHED, Said, Wire
-from tpharness.wires.sse.parser import SseParser
-from tpharness.wires.vsp import chunks, violations
+from tpharness.wires.contract import OpenWriter, Said, Wire, Writer
+from tpharness.wires.vsp import violations
 from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.encode import DONE, encode_sse
 from tpharness.wires.vsp.inputs import WholeInputs
 from tpharness.wires.vsp.records import MAJORS, RECORDS
-from tpharness.wires.vsp.server import Chunks, Encoder
 
-__all__ = ["HEADERS", "WIRE", "ChunkWriter", "check_stream"]
+__all__ = ["HEADERS", "WIRE", "check_stream"]
 
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 
-_NO_TIME = "1970-01-01T00:00:00Z"
 _AROUND_EVENTS = frozenset(("start", "finish", "abort", CARRIER))
 _DELTA_FIELDS = {name: record.delta_field for name, record in RECORDS.items() if record.delta_field}
 _PREFIX, _END = b"data: ", b"\n\n"
@@ -38,47 +35,15 @@ _OUTPUT = re.compile(rb'"type":"tool-output-(?:available|error)","toolCallId":"(
 _write = json.JSONEncoder(separators=(",", ":")).encode
 
 
-class ChunkWriter:
-    """The server's half: chunks of server events as bytes."""
-
-    def __init__(
-        self,
-        *,
-        agent_id: str,
-        carriers: bool = True,
-        message_id: str | None = None,
-        tool_name: Callable[[str], str | None] = lambda _: "",
-        has_return: Callable[[str], bool] = lambda _: False,
-        waiting: Collection[str] | None = None,
-    ) -> None:
-        self._encoder = Encoder(
-            agent_id=agent_id,
-            carriers=carriers,
-            message_id=message_id,
-            tool_name=tool_name,
-            has_return=has_return,
-            waiting=waiting,
-        )
-
-    def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> bytes:
-        """Return the bytes that open the stream."""
-        return _encode(self._encoder.start(at, user_parts))
-
-    def feed(self, event: Mapping[str, Any], judged: EventKind | Finding | None = None, at: str | None = None) -> bytes:
-        """Return the bytes of one event."""
-        return _encode(self._encoder.feed(event, judged, at))
-
-    def stop(self, reason: str, at: str) -> bytes:
-        """Return the bytes of an abort, and the end marker."""
-        return _encode(self._encoder.abort(reason, at)) + DONE
-
-    def finish(self) -> bytes:
-        """Return the end marker."""
-        return DONE
+@cache
+def _writer() -> OpenWriter:
+    """Return the server's half, which whoever only reads a stream does not need."""
+    found: OpenWriter = resolve_name("tpharness.wires.vsp.writer:ChunkWriter")
+    return found
 
 
-def _encode(sent: Chunks) -> bytes:
-    return encode_sse(sent[0]) if len(sent) == 1 else b"".join(map(encode_sse, sent))
+def _open_writer(**options: Any) -> Writer:
+    return _writer()(**options)
 
 
 def _read_said(data: bytes) -> Said:
@@ -92,23 +57,7 @@ def _encode_objects(events: Iterable[Mapping[str, Any]]) -> bytes:
 def check_stream(data: bytes, major: int | None = None, posted: bytes | None = None) -> list[Finding]:
     """Return what is wrong with the bytes of a whole stream, and with `major` what that release refuses."""
     del posted  # what a client of this wire posts has no rules of its own
-    reader = Assembler()
-    reader.begin(_NO_TIME)
-    found = []
-    if not reader.feed(data, _NO_TIME):
-        found.append(NO_EVENTS.at(Place(byte=0), got=data[:40] or None))
-    if not reader.turn_ended or next(iter(reader.journal().turns()), None) is None:  # no chunk, no turn that ends
-        found.append(UNFINISHED.at(Place(byte=len(data))))
-    reader.close(None, _NO_TIME)
-    found += reader.findings
-    if major is not None:
-        found += keep_first(
-            finding
-            for index, frame in enumerate(SseParser().feed(data))
-            for finding in vsp.check_chunk(
-                chunks.decode_chunk(frame.data), cast("Literal[5, 6, 7]", major), place=Place(event=index)
-            )
-        )
+    found: list[Finding] = resolve_name("tpharness.wires.vsp.check:check_bytes")(data, major)
     return found
 
 
@@ -165,7 +114,7 @@ WIRE = Wire(
     title="the UI message stream of the AI SDK",
     headers=HEADERS,
     open_reader=Assembler,
-    open_writer=ChunkWriter,
+    open_writer=_open_writer,
     open_inputs=WholeInputs,
     read_said=_read_said,
     check=check_stream,
