@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tpharness.errors import TargetError
 from tpharness.findings import Finding, Kind
-from tpharness.targets import resume
 from tpharness.targets.contract import ClientTarget, ServerTarget
 
 if TYPE_CHECKING:
@@ -39,6 +38,9 @@ __all__ = [
     "NOT_TOLD",
     "NOT_UTF8",
     "NO_HEARTBEAT",
+    "RESUME_DIFFERS",
+    "RESUME_LOST",
+    "RESUME_REPEATED",
     "SECOND_RUN",
     "STALLED",
     "UNKNOWN_TAKEN",
@@ -225,10 +227,15 @@ LINE_TOO_LONG = Kind("stream-line-too-long")
 NOT_DELETED = Kind("delete-refused")
 NOT_FORGOTTEN = Kind("thread-not-forgotten")
 UNKNOWN_TAKEN = Kind("unknown-thread-taken")
+RESUME_LOST = Kind("resume-lost")
+RESUME_REPEATED = Kind("resume-repeated")
+RESUME_DIFFERS = Kind("resume-differs")
 NOT_FETCHED = Kind("stream-not-fetched")
 LEFT = Kind("stream-left")
 KINDS = (
-    *resume.KINDS,
+    RESUME_LOST,
+    RESUME_REPEATED,
+    RESUME_DIFFERS,
     NOT_FETCHED,
     LEFT,
     *CAPABILITY_KINDS.values(),

@@ -10,15 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tpharness.findings import Finding, Kind, Place, shorten
+from tpharness.targets.remote import RESUME_DIFFERS, RESUME_LOST, RESUME_REPEATED
 from tpharness.wires.registry import recognize
 from tpharness.wires.sse.frames import iter_frames, split_frames
 
-__all__ = ["KINDS", "SentFrame", "data_frames", "has_signalled_end", "join_resumed", "rest_after", "resumable"]
-
-LOST = Kind("resume-lost")
-REPEATED = Kind("resume-repeated")
-DIFFERS = Kind("resume-differs")
-KINDS = (LOST, REPEATED, DIFFERS)
+__all__ = ["SentFrame", "data_frames", "has_signalled_end", "join_resumed", "rest_after", "resumable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +56,12 @@ def join_resumed(before: bytes, after: bytes, whole: bytes, *, named: str | None
         if old is None:
             new.append(frame)
         elif old != frame.raw:
-            findings.append(_at(DIFFERS, frame.id, got=frame.raw, expected=old))
+            findings.append(_at(RESUME_DIFFERS, frame.id, got=frame.raw, expected=old))
         elif named is not None and frame.id in known_to_server:
-            findings.append(_at(REPEATED, frame.id, got=frame.raw))
+            findings.append(_at(RESUME_REPEATED, frame.id, got=frame.raw))
     frames = [*received, *new]
     ids = {frame.id for frame in frames}
-    findings += [_at(LOST, frame.id, expected=frame.raw) for frame in expected if frame.id not in ids]
+    findings += [_at(RESUME_LOST, frame.id, expected=frame.raw) for frame in expected if frame.id not in ids]
     return b"".join(frame.raw for frame in frames), findings[:3]
 
 
