@@ -133,8 +133,8 @@ def test_the_action_leaves_what_an_artifact_and_a_comment_need(given: Any, tmp_p
         f"--trace-to={report}/trace.zip",
     ]
     (tmp_path / "tpharness-base").mkdir()
-    (tmp_path / "tpharness-base" / "report.json").write_text("{}", "utf-8")
-    assert f"--compare-to={tmp_path}/tpharness-base/report.json" in given(TP_APP="chat", RUNNER_TEMP=str(tmp_path))
+    (tmp_path / "tpharness-base" / "base-branch.json").write_text("{}", "utf-8")
+    assert f"--compare-to={tmp_path}/tpharness-base/base-branch.json" in given(TP_APP="chat", RUNNER_TEMP=str(tmp_path))
 
 
 @pytest.mark.parametrize(

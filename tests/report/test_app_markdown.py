@@ -77,6 +77,15 @@ def test_what_fails_now_comes_before_an_entry_that_is_outdated() -> None:
     assert failed < outdated
     assert "**Not interruption-safe**: 2 of 3 cases failed." in text
     assert "baseline-stale" not in text
+    entries = "- The baseline expects chat-bricked of a/y, a/z: once what fails is known, write these entries anew"
+    assert failed < text.index(entries) < outdated
+
+
+def test_a_case_that_fails_in_two_ways_names_both() -> None:
+    """The cause that is explained is not all that has to be corrected."""
+    text = render_markdown(report_on(case("a/x", BRICKED, FORGOTTEN)))
+    (row,) = [line for line in text.splitlines() if line.startswith("| a/x |")]
+    assert "no later message reaches the model; also effect-forgotten |" in row
 
 
 def test_nothing_is_called_safe_that_was_not_judged() -> None:

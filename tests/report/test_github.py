@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import Finding, Kind, Level, Place, load_kinds
 from tpharness.report import Report
+from tpharness.report.comparison import read_earlier
 from tpharness.report.github import render_github, render_github_of_several
+from tpharness.report.json import render_json
 from tpharness.report.markdown import render_markdown, render_markdown_of_several
 from tpharness.run import RunOptions
 from tpharness.run.engine import run_suite
@@ -191,3 +193,66 @@ def test_the_summary_of_a_run_that_ended_early_says_so() -> None:
     assert "**FAILED**" in text
     assert "did not come to its end: interrupted by SIGTERM" in text
     assert "ended by --maxfail" in render_markdown(report_of(ended=r"ended by --maxfail"))
+
+
+def app_report(*results: Result, described: Place | None = None) -> Report:
+    """Return the report on an application with these results."""
+    report = report_of(*results)
+    assert report.started is not None
+    report.started = replace(report.started, application="chat", described=described)
+    return report
+
+
+def test_what_fails_in_an_application_stands_at_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what breaks a SHOULD; an outdated entry stands at its line. The paths are from the repository's top."""
+    (below := tmp_path / "apps" / "chat").mkdir(parents=True)
+    known = {"b": BaselineEntry(id="b", findings=frozenset({"old"}), clauses=(), reason="known", line=9)}
+    baseline = Baseline(entries=known, path="known.yaml")
+    should = Result(id="c", outcome=Outcome.PASSED, findings=(Kind("runs-on").at(Place()),))
+    results = (failed("a", "it is so"), baseline.apply(Result(id="b", outcome=Outcome.PASSED)), should)
+    report = app_report(*results, described=Place(file=str(below / "tpharness.toml"), line=4))
+
+    def places() -> dict[str, tuple[str, str]]:
+        text = render_github(report).replace("::warning ", "::error ")
+        return {one["title"].partition(" ")[0]: (one["file"], one["line"]) for one, _ in commands(text)}
+
+    monkeypatch.chdir(below)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    assert places() == {
+        "failed": ("tpharness.toml", "4"),
+        "stale": ("known.yaml", "9"),
+        "SHOULD": ("tpharness.toml", "4"),
+    }
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    assert places()["failed"] == ("apps/chat/tpharness.toml", "4")
+    assert places()["stale"] == ("apps/chat/known.yaml", "9")
+    report = app_report(results[0], described=Place(file="/elsewhere/tpharness.toml", line=4))
+    assert [*commands(render_github(report))[0][0]] == ["title"]
+
+
+def test_ten_are_shown_and_the_tenth_counts_the_rest() -> None:
+    """GitHub leaves out what comes after ten errors of a step, and after ten warnings."""
+    found = commands(render_github(report_of(*(failed(f"a/{n}", "x") for n in range(10)))))
+    assert len(found) == 1, "one cause"
+    codes = [kind.code for kind in load_kinds().values() if kind.room == "apps" and kind.level is Level.MUST]
+    causes = [Result(id=code, outcome=Outcome.FAILED, findings=(Kind(code).at(Place()),)) for code in codes[:12]]
+    assert len(commands(render_github(report_of(*causes[:10])))) == 10
+    *_, last = shown = commands(render_github(report_of(*causes)))
+    assert len(shown) == 10
+    assert last == (
+        {"title": "and 3 more causes"},
+        "3 more causes: GitHub shows 10 errors of a step; the other reports have them all",
+    )
+
+
+def test_what_is_new_comes_before_what_was_there(tmp_path: Path) -> None:
+    """Even if it harms less: it is what the pull request has done."""
+
+    def case(name: str, code: str) -> Result:
+        return Result(id=name, outcome=Outcome.FAILED, findings=(Kind(code).at(Place(case=name)),))
+
+    (file := tmp_path / "main.json").write_text(render_json(app_report(case("a", "chat-bricked"))), "utf-8")
+    report = app_report(case("a", "chat-bricked"), case("b", "answer-lost"))
+    assert [one["title"] for one, _ in commands(render_github(report))] == ["failed a", "failed b"]
+    report.earlier = read_earlier(file)
+    assert [one["title"] for one, _ in commands(render_github(report))] == ["NEW failed b", "failed a"]

@@ -111,3 +111,16 @@ def test_a_baseline_of_another_form_says_the_same_when_it_is_written_again(tmp_p
     before = {name: one.reason for name, one in read_baseline(file).entries.items()}
     file.write_text(baseline_text([case("b/new", "chat-bricked")], known=file).replace("''", "z"), "utf-8")
     assert {name: one.reason for name, one in read_baseline(file).entries.items()} == before | {"b/new": "z"}
+
+
+def test_the_entries_stand_as_close_as_somebody_has_written_them(tmp_path: Path) -> None:
+    """Without empty lines between them where there were none, with them where there were, also around a new one."""
+    file = tmp_path / "known.yaml"
+    for between in ("", "\n"):
+        file.write_text(f"# ours\n\n- {ONE}\n{between}# why\n- {TWO}\n{between}", "utf-8")
+        text = baseline_text([case("b/new", "chat-bricked")], known=file)
+        items = text[text.index("\n- departure") + 1 :]
+        assert items.endswith(f"    - b/new\n{between}- {ONE}\n{between}# why\n- {TWO}\n")
+        gone = [OUTDATED[0].at(Place(case="a/one"))]
+        assert baseline_text([], gone, known=file).endswith(f"# ours\n\n# why\n- {TWO}\n")
+        assert "\n\n\n" not in text

@@ -47,7 +47,8 @@ class AppConfig:
     """One application.
 
     `command` starts it in `run_folder`, empty where it runs already; `{port}` in `url` and `command` is a free port.
-    `folder` is that of the file, `cwd` another one for the process and for `effects`, made where it does not exist.
+    `file` describes it, None where the command line does; `folder` is that of the file, `cwd` another one for the
+    process and for `effects`, made where it does not exist.
     `history` names the request profile, `client` the real client that posts, None for our own. `on_disconnect` is what
     the application means to do when its client leaves, None if nothing is declared. `stop`, `thread` and `resume` are
     routes such as `POST /api/chat/{id}/stop`; `stop_body` is the JSON object that the stop button posts. `regenerate`
@@ -85,6 +86,7 @@ class AppConfig:
     body: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
+    file: Path | None = None
     cwd: str = "."
     baseline: str | None = None
     fail_on: Literal["must", "should"] = "must"
@@ -169,7 +171,7 @@ class AppConfig:
         return Route(method=method, url=urljoin(self.url, path), body=body if method == "POST" else None)
 
 
-_TABLE = {f.name: f for f in fields(AppConfig) if f.name not in ("name", "allow", "args", "folder")}
+_TABLE = {f.name: f for f in fields(AppConfig) if f.name not in ("name", "allow", "args", "file", "folder")}
 _KEYS = (*_TABLE, "tools")
 _TEXT = ((str,), "a string")
 _OBJECT = ((dict,), "a table")
@@ -233,7 +235,7 @@ def load_config(name: str | None, path: Path | None = None) -> AppConfig:
     where = f"{file} [apps.{chosen}]"
     if not isinstance(table, dict):
         raise UsageError(f"{where} is {quote(table)}, expected a table", hint=_HINT)
-    return _config(chosen, table, where, file.resolve().parent)
+    return _config(chosen, table, where, file.resolve())
 
 
 def config_of_url(url: str, **options: Any) -> AppConfig:
@@ -251,7 +253,7 @@ def require_loopback(config: AppConfig, *, owned: str | None) -> None:
     )
 
 
-def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> AppConfig:
+def _config(name: str, table: Mapping[str, Any], where: str, file: Path) -> AppConfig:
     check_keys(table, _KEYS, where)
     for key, value in table.items():
         types, expected = _KINDS[key]
@@ -266,7 +268,8 @@ def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> Ap
     values["trims"] = tuple(table.get("trims", ()))
     values["outcome_unknown"] = tuple(map(str, table.get("outcome_unknown", ())))
     values["command"] = tuple(split_command(command)) if isinstance(command, str) else tuple(map(str, command))
-    return _checked(AppConfig(name=name, folder=folder, **values, **_tools(table.get("tools", {}), where)), where)
+    tools = _tools(table.get("tools", {}), where)
+    return _checked(AppConfig(name=name, file=file, folder=file.parent, **values, **tools), where)
 
 
 def _tools(table: Mapping[str, Any], where: str) -> dict[str, Any]:

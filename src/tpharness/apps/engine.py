@@ -31,6 +31,7 @@ from tpharness.apps.measure import measure_tool
 from tpharness.apps.play import NotPlayedError, Player
 from tpharness.apps.process import EXITED, AppProcess, until_it_listens
 from tpharness.apps.provider.server import Provider
+from tpharness.apps.table_place import table_place
 from tpharness.apps.thread.judge import judge_thread
 from tpharness.apps.tracing import AppRecord
 from tpharness.apps.trouble import misread_run
@@ -180,6 +181,7 @@ async def _play_all(
         versions=(),
         application=stage.config.name,
         unseen=stage.config.unseen,
+        described=table_place(stage.config),
     )
     run = CaseRun(baseline)
     if tool is not None:
@@ -214,7 +216,8 @@ async def _play_all(
 async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunEvent]:
     """Yield the events of a run that has only the first message, and an application that did not take it."""
     name = stage.config.name
-    yield RunStarted(scenarios=1, server=name, client=client_name(stage.config), versions=(), application=name)
+    client, place = client_name(stage.config), table_place(stage.config)
+    yield RunStarted(scenarios=1, server=name, client=client, versions=(), application=name, described=place)
     states = {check.name: CheckState.NOT_APPLICABLE for check in APP_CHECKS}
     found = (contact.trouble,) if contact.trouble is not None else ()
     result = Result(id=CONTACT, outcome=Outcome.ERRORED, checks=states, findings=found, seconds=contact.seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tpharness.findings import Level
 from tpharness.printable import counted
@@ -10,6 +10,7 @@ from tpharness.report.app_verdict import app_verdict, part_results
 from tpharness.report.comparison import Comparison, is_advice
 from tpharness.report.summary import Report
 from tpharness.verdict import Outcome, Result
+from tpharness.verdict.baseline import OUTDATED
 from tpharness.verdict.grouping import group_advice, group_failures
 
 __all__ = ["app_markdown_lines"]
@@ -40,6 +41,7 @@ def app_markdown_lines(report: Report, text: Callable[[str], str]) -> list[str]:
     return lines[:-1]
 
 
+_OF_A_BASELINE = [kind.code for kind in OUTDATED]
 _UNJUDGED = (Outcome.ERRORED, Outcome.COULD_NOT_RUN)
 
 
@@ -67,6 +69,8 @@ def _failed(results: Sequence[Result], text: Callable[[str], str]) -> list[str]:
     for group in groups[:_MOST_FAILED]:
         finding = next((f for f in group.smallest.findings if f.code in group.cause.codes), None)
         what = f"{finding.code}: {finding.message}" if finding is not None else group.smallest.reason
+        others = sorted(group.smallest.failing_codes.difference(group.cause.codes, _OF_A_BASELINE))
+        what += f"; also {', '.join(others)}" if finding is not None and others else ""
         ids = text(_some([result.id for result in group.results]))
         rows.append((ids, text(what), text(finding.remedy) if finding is not None else ""))
     if len(groups) > _MOST_FAILED:
@@ -115,15 +119,27 @@ def _known(results: Sequence[Result], text: Callable[[str], str]) -> list[str]:
     return ["### Expected to fail", "", *_table(("cases", "findings", "reason"), rows)] if rows else []
 
 
-def _outdated(report: Report, results: Iterable[Result], text: Callable[[str], str]) -> list[str]:
+def _outdated(report: Report, results: Sequence[Result], text: Callable[[str], str]) -> list[str]:
     """Return the entries of the baseline that explain nothing any more, which come last: nothing is wrong with them."""
     passed = [one.id for one in results if one.outcome is Outcome.STALE and not one.fails_otherwise]
     problems = report.finished.problems if report.finished is not None else ()
-    lines = [text(f"Passes now, take it out of the baseline: {_some(passed)}")] if passed else []
+    lines = [text(line) for line in _otherwise(results)]
+    lines += [text(f"Passes now, take it out of the baseline: {_some(passed)}")] if passed else []
     lines += [text(finding.line()) for finding in problems[:_MOST_PROBLEMS]]
     if len(problems) > _MOST_PROBLEMS:
         lines.append(f"and {counted(len(problems) - _MOST_PROBLEMS, 'more problem')} of the run")
     return [*(f"- {line}" for line in lines), ""] if lines else []
+
+
+def _otherwise(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the entries of cases that fail otherwise than they say, by what they say."""
+    entries: dict[str, list[str]] = {}
+    for result in results:
+        if result.fails_otherwise:
+            said = next(str(finding.expected) for finding in result.findings if finding.kind in OUTDATED)
+            entries.setdefault(said, []).append(result.id)
+    for said, ids in list(entries.items())[:_MOST_CHANGED]:
+        yield f"The baseline expects {said} of {_some(ids)}: once what fails is known, write these entries anew"
 
 
 def _some(ids: Sequence[str]) -> str:

@@ -104,7 +104,7 @@ def read_earlier(path: Path) -> Earlier:
         raise InputError(f"--compare-to {path}: its results cannot be read: {error!r}", hint=_HINT) from error
     server = str(report.get("server", ""))
     return Earlier(
-        name=path.name,
+        name=path.name if path.is_absolute() else path.as_posix(),
         server=server,
         codes={case: _of_levels(found) for case, found in levels.items()},
         failed=frozenset(

@@ -1,8 +1,10 @@
-"""The report for GitHub's pull requests: what failed, as annotations of the scenario's file and line.
+"""The report for GitHub's pull requests: what failed, as annotations of a file and line.
 
-Each cause is one annotation, at its smallest case, since GitHub shows ten of a step. The lines are commands that the
-runner obeys (`::error …::`), so this is the one report whose own lines are not made harmless; what others wrote in them
-is escaped as the runner wants it, and printable.
+A failure stands at its scenario, that of an application at its table in `tpharness.toml`, an entry that is outdated at
+its line of the baseline. Each cause is one annotation, at its smallest case, and what is new comes first, since GitHub
+shows ten errors and ten warnings of a step: the tenth counts the rest. The lines are commands that the runner obeys
+(`::error …::`), so this is the one report whose own lines are not made harmless; what others wrote in them is escaped
+as the runner wants it, and printable.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from pathlib import Path
 import yaml
 
 from tpharness.errors import TpharnessError
-from tpharness.findings import Finding
-from tpharness.printable import make_printable
+from tpharness.findings import Finding, Place
+from tpharness.printable import counted, make_printable
 from tpharness.report.failures import failure_lines
 from tpharness.report.summary import Report
 from tpharness.scenario_files import find_files
@@ -26,18 +28,34 @@ from tpharness.verdict.grouping import Advice, Group, group_advice, group_failur
 
 __all__ = ["render_github", "render_github_of_several"]
 
+_MOST = 10
+"""How many errors of a step GitHub shows, and how many warnings."""
 _EXPECTATIONS = ("outline-differs", "expected-thread-differs", "expected-findings-differ", "unexpected-finding")
 """Findings of what a scenario expects: they stand at its `expect`, all others at its first line."""
 
 
 def render_github(report: Report) -> str:
     """Return the annotations of a run, "" for one that has passed."""
-    return "".join(f"{line}\n" for line in _annotations(report, ""))
+    return _limited(_annotations(report, ""))
 
 
 def render_github_of_several(reports: Mapping[str, Report]) -> str:
     """Return the annotations of several runs, each with the names of its server and client."""
-    return "".join(f"{line}\n" for name, report in reports.items() for line in _annotations(report, name))
+    return _limited([line for name, report in reports.items() for line in _annotations(report, name)])
+
+
+def _limited(lines: Sequence[str]) -> str:
+    """Return the first errors and warnings, as many as GitHub shows, and how many more there are."""
+    errors = [line for line in lines if line.startswith("::error ")]
+    warnings = [line for line in lines if not line.startswith("::error ")]
+    shown = []
+    for level, some in (("error", errors), ("warning", warnings)):
+        shown += some if len(some) <= _MOST else some[: _MOST - 1]
+        if len(some) > _MOST:
+            more = counted(len(some) - _MOST + 1, "more cause")
+            text = f"{more}: GitHub shows {_MOST} {level}s of a step; the other reports have them all"
+            shown.append(_command(text, title=f"and {more}", level=level))
+    return "".join(f"{line}\n" for line in shown)
 
 
 def _annotations(report: Report, name: str) -> list[str]:
@@ -45,7 +63,10 @@ def _annotations(report: Report, name: str) -> list[str]:
     files = _files(roots or ())
     words = report.started.target_words if report.started is not None else ()
     new = _new_codes(report)
-    lines = [_of_group(group, name, roots, words, files, new) for group in group_failures(report.results)]
+    described = report.started.described if report.started is not None else None
+    groups = group_failures(report.results)
+    groups.sort(key=lambda group: not _is_new_failure(group, new))
+    lines = [_of_group(group, name, roots, words, files, new, described) for group in groups]
     lines += [_of_problem(finding, name) for finding in _problems(report)]
     if report.finished is None or report.finished.ended:
         why = report.finished.ended if report.finished is not None else report.error
@@ -53,7 +74,7 @@ def _annotations(report: Report, name: str) -> list[str]:
     elif not report.passed and not lines:
         lines.append(_command(f"nothing was judged: {report.words}", title=f"tpharness run {name}".strip()))
     if report.started is not None and report.started.application:
-        lines += [_of_advice(advice, name, new) for advice in group_advice(report.results)]
+        lines += [_of_advice(advice, name, new, described) for advice in group_advice(report.results)]
     return lines
 
 
@@ -67,19 +88,20 @@ def _is_new(results: Sequence[Result], codes: Sequence[str], new: Mapping[str, S
     return all(result.id in new.get(code, ()) for result in results for code in codes)
 
 
-def _of_advice(advice: Advice, name: str, new: Mapping[str, Sequence[str]]) -> str:
+def _is_new_failure(group: Group, new: Mapping[str, Sequence[str]]) -> bool:
+    return group.smallest.fails_now and _is_new(group.results, group.cause.codes, new)
+
+
+def _of_advice(advice: Advice, name: str, new: Mapping[str, Sequence[str]], described: Place | None) -> str:
     more = len(advice.results) - 1
     first = "NEW SHOULD" if _is_new(advice.results, [advice.finding.code], new) else "SHOULD"
     title = f"{first} {advice.results[0].id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
     text = "\n".join(make_printable(line) for _, line in finding_lines(advice.finding))
-    return _command(text, title=title, level="warning")
+    return _command(text, place=described, title=title, level="warning")
 
 
 def _of_problem(finding: Finding, name: str) -> str:
-    place, title = finding.place, f"tpharness run {name}".strip()
-    return _command(
-        finding.line(), file=place.file if place.file and place.line else "", line=place.line or 0, title=title
-    )
+    return _command(finding.line(), place=finding.place, title=f"tpharness run {name}".strip())
 
 
 def _problems(report: Report) -> Sequence[Finding]:
@@ -93,23 +115,22 @@ def _of_group(
     words: Sequence[str],
     files: Mapping[str, Path],
     new: Mapping[str, Sequence[str]],
+    described: Place | None,
 ) -> str:
     result = group.smallest
     more = group.cases - result.cases
     word = "failed" if result.fails_now else result.outcome.value
-    word = f"NEW {word}" if result.fails_now and _is_new(group.results, group.cause.codes, new) else word
+    word = f"NEW {word}" if _is_new_failure(group, new) else word
     title = f"{word} {result.id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
     played = roots is not None  # an application's cases are not replayed
     text = "\n".join(line for _, line in failure_lines(result, roots=roots or (), played_on=words, hint=played))
     # A scenario that does not load, or an entry of a baseline, which is not about what fails now.
     about = [finding for finding in result.findings if not (result.fails_now and finding.kind in OUTDATED)]
-    place = next((finding.place for finding in about if finding.place.file is not None), None)
-    if place is not None and place.file is not None:
-        return _command(text, file=place.file, line=place.line or 1, title=title)
+    place = next((finding.place for finding in about if finding.place.file is not None), described)
     path = files.get(result.id.partition("@")[0])
-    if path is None:  # a built-in scenario: its file is not in the repository that is annotated
-        return _command(text, title=title)
-    return _command(text, file=os.path.relpath(path), line=_line(path, result.findings), title=title)
+    if place is None and path is not None:  # a built-in scenario is not in the repository that is annotated
+        place = Place(file=str(path), line=_line(path, result.findings))
+    return _command(text, place=place, title=title)
 
 
 def _files(roots: Sequence[Path]) -> Mapping[str, Path]:
@@ -132,10 +153,24 @@ def _line(path: Path, findings: Sequence[Finding]) -> int:
     return next((key.start_mark.line + 1 for key, _ in keys if key.value == "expect"), 1)
 
 
-def _command(text: str, *, file: str = "", line: int = 0, title: str = "", level: str = "error") -> str:
-    properties = {"file": Path(file).as_posix() if file else "", "line": str(line or ""), "title": title}
+def _command(text: str, *, place: Place | None = None, title: str = "", level: str = "error") -> str:
+    file = _in_repository(place.file) if place is not None and place.file is not None else ""
+    line = str(place.line or 1) if place is not None and file else ""
+    properties = {"file": file, "line": line, "title": title}
     shown = ",".join(f"{name}={_escaped(value, more=True)}" for name, value in properties.items() if value)
     return f"::{level} {shown}::{_escaped(text)}"
+
+
+def _in_repository(file: str) -> str:
+    """Return a path from the top of the repository, as GitHub wants it, also where a step runs in a folder of it.
+
+    "" for a file elsewhere, such as one of an installation.
+    """
+    path = Path(file).resolve()
+    for top in (os.environ.get("GITHUB_WORKSPACE"), os.path.curdir):
+        if top and path.is_relative_to(Path(top).resolve()):
+            return path.relative_to(Path(top).resolve()).as_posix()
+    return ""
 
 
 def _escaped(text: str, *, more: bool = False) -> str:

@@ -87,7 +87,8 @@ def load_scenario(
     try:
         size, data = read_regular(file, MAX_BYTES)
     except OSError as error:
-        raise InputError(f"cannot read the scenario {file}: {error.strerror}", hint="check the path") from error
+        hint = "check the path" + ("; tpharness.play takes ids" if isinstance(error, FileNotFoundError) else "")
+        raise InputError(f"cannot read the scenario {file}: {error.strerror}", hint=hint) from error
     ident = scenario_id(file, root)
     if size > MAX_BYTES:
         problems = Problems(str(file))

@@ -58,15 +58,12 @@ def baseline_text(results: Iterable[Result], problems: Iterable[Finding] = (), k
         for group in group_failures(result for result in results if result.fails_now)
     ]
     if known is None:
-        return _joined(_HEAD, map(_dump, [*entries, *_list_expected(results)]))
+        return "\n".join([_HEAD, *map(_dump, [*entries, *_list_expected(results)])])
     found = (*problems, *(finding for result in results for finding in result.findings))
     outdated = {str(finding.place.case) for finding in found if finding.kind in OUTDATED}
-    head, kept = _kept(outdated, known)
-    return _joined(_HEAD + ("\n" + head if head else ""), [*map(_dump, entries), *kept])
-
-
-def _joined(head: str, parts: Iterable[str]) -> str:
-    return head + "".join("\n" + part for part in parts)
+    head, kept, gap = _kept(outdated, known)
+    new = gap.join(map(_dump, entries))
+    return _HEAD + ("\n" + head if head else "") + ("\n" + new + (gap if kept else "") if new else "\n") + kept
 
 
 def _dump(entry: Any) -> str:
@@ -81,22 +78,30 @@ def _list_expected(results: Iterable[Result]) -> list[dict[str, Any]]:
     return [{"reason": reason, "cases": _by_findings(found)} for reason, found in known.items()]
 
 
-def _kept(outdated: Collection[str], known: Path) -> tuple[str, list[str]]:
-    """Return a baseline file without the entries of these names, as somebody wrote it: its head, and its parts.
+def _kept(outdated: Collection[str], known: Path) -> tuple[str, str, str]:
+    """Return a baseline file without the entries of these names, as somebody wrote it: head, items, and their gap.
 
     The comments right above an item belong to it, those that an empty line separates from it stay whatever becomes of
-    it. An item that loses a part of its cases is written anew, below its comments.
+    it. An item that loses a part of its cases is written anew, below its comments. The gap is what stands between two
+    items: "" where no two have an empty line between them.
     """
     items = read_items(known)
     lines = known.read_text("utf-8-sig").splitlines(keepends=True)
     starts = [line - 1 for *_, line in items]
-    parts: list[str] = []
+    head = ""
+    parts: list[tuple[str, str]] = []
+    gaps: list[str] = []
     end = 0
     for (where, item, _), start, following in zip(items, starts, [*starts[1:], len(lines)], strict=True):
         own = start
         while own > end and lines[own - 1].startswith("#"):
             own -= 1
-        parts.append(_comments(lines[end:own]))
+        before = lines[end:own]
+        if end == 0:
+            head = _comments(before)
+        else:
+            gaps.append(_gap(before[-1:]))
+            parts.append((_gap(before[:1]), _comments(before)))
         end = following
         while end > start + 1 and _is_beside(lines[end - 1]):
             end -= 1
@@ -104,9 +109,15 @@ def _kept(outdated: Collection[str], known: Path) -> tuple[str, list[str]]:
         left = names.difference(outdated)
         written = "".join(lines[start:end]).rstrip("\n") + "\n"
         text = written if left == names and _says(written, item) else _dump(_without(item, left))
-        parts.append(_comments(lines[own:start]) + text if left else "")
-    head, *others = [*parts, _comments(lines[end:])]
-    return head, [part for part in others if part]
+        parts.append((gaps[-1] if gaps else "", _comments(lines[own:start]) + text if left else ""))
+    parts.append((_gap(lines[end : end + 1]), _comments(lines[end:])))
+    kept = "".join(gap + text for gap, text in parts if text)
+    return head, kept.removeprefix("\n"), "\n" if "\n" in gaps or not gaps else ""
+
+
+def _gap(lines: Sequence[str]) -> str:
+    """Return an empty line if one is there."""
+    return "" if all(line.strip() for line in lines) else "\n"
 
 
 def _is_beside(line: str) -> bool:

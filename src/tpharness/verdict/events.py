@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpharness.findings import Finding
+from tpharness.findings import Finding, Place
 from tpharness.verdict.result import Outcome, RecordedCase, Result
 
 __all__ = ["ResultReady", "RunEvent", "RunFinished", "RunStarted", "ScenarioFinished"]
@@ -41,6 +41,8 @@ class RunStarted:
     """The name of the chat application that is judged; empty where scenarios are played."""
     unseen: str = ""
     """What a run with these settings cannot see, and how it could; empty where nothing is left out."""
+    described: Place | None = None
+    """Where the application is described; None for one that has no file."""
 
     @property
     def over(self) -> str:

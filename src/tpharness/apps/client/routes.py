@@ -72,7 +72,7 @@ async def fetch(
         ):
             text = await response.text(errors="replace")
     except (TimeoutError, aiohttp.ClientError, OSError) as error:
-        return Fetched(status=0, text=f"{type(error).__name__}: {error}")
+        return Fetched(status=0, text=f"{type(error).__name__}: {error}".removesuffix(": "))
     try:
         return Fetched(status=response.status, text=text, value=json.loads(text))
     except (ValueError, RecursionError):
