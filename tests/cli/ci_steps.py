@@ -108,10 +108,11 @@ class Played:
     artifacts: Path | None = None
 
 
-def play_github(workflow: Path, folder: Path, store: Path, event: Event) -> Played:
-    """Play the only job of a workflow in a folder that is checked out."""
+def play_github(workflow: Path, folder: Path, store: Path, event: Event, *, below: str = "") -> Played:
+    """Play the only job of a workflow in a repository that is checked out; its steps run in the folder `below`."""
     (job,) = yaml.safe_load(workflow.read_text("utf-8"))["jobs"].values()
-    return _play_steps(job["steps"], {}, folder, store, event)
+    assert job.get("defaults", {}).get("run", {}).get("working-directory", "") == below
+    return _play_steps(job["steps"], {}, folder, store, event, below=below)
 
 
 def play_action(action: Path, inputs: Mapping[str, str], folder: Path, store: Path, event: Event) -> Played:
@@ -129,14 +130,20 @@ def _play_steps(
     event: Event,
     *,
     action: Path | None = None,
+    below: str = "",
 ) -> Played:
     played = Played()
     store.mkdir(exist_ok=True)
     (temp := store / "temp").mkdir(exist_ok=True)
     summary = store / "summary.md"
     summary.write_text("", "utf-8")
-    runner = {"GITHUB_STEP_SUMMARY": summary, "RUNNER_TEMP": temp, "GITHUB_BASE_REF": "main", "GITHUB_WORKFLOW": "w"}
-    runner["GITHUB_REPOSITORY"] = "owner/chat"
+    runner: dict[str, object] = {
+        "GITHUB_STEP_SUMMARY": summary,
+        "RUNNER_TEMP": temp,
+        "GITHUB_BASE_REF": "main",
+        "GITHUB_WORKFLOW": "w",
+    }
+    runner |= {"GITHUB_REPOSITORY": "owner/chat", "GITHUB_WORKSPACE": folder}
     known = _KNOWN | {"runner.temp": str(temp)} | {f"inputs.{name}": value for name, value in inputs.items()}
     for number, step in enumerate(steps):
         if not _applies(step.get("if", ""), event, inputs, passed=played.passed):
@@ -151,7 +158,7 @@ def _play_steps(
         values = {key: _expression(str(value), known) for key, value in step.get("env", {}).items()}
         values |= {key: str(value) for key, value in runner.items()}
         values |= {} if action is None else {"GITHUB_ACTION_PATH": str(action)}
-        code, played.steps[name] = _shell(step["run"], folder, store, values)
+        code, played.steps[name] = _shell(step["run"], folder / below, store, values)
         played.passed &= code == 0
     played.summary = summary.read_text("utf-8")
     played.comment = _comment(store)
