@@ -50,7 +50,7 @@ def main() -> int:
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
     for name, stem in (
         *(("thread-protocol-statements", "thread-protocol"), ("ag-ui-statements", "ag-ui-1.0")),
-        *(("ag-ui-streams",) * 2, ("ag-ui-folds",) * 2),
+        *(("ag-ui-streams",) * 2, ("ag-ui-folds",) * 2, ("thread-log-statements", "thread-log-0.0.7")),
     ):
         file = TOP / "conformance" / "statements" / f"{stem}.yaml"
         check(name, yaml.safe_load(file.read_text("utf-8")), file)

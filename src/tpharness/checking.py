@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tpharness import scenario, server_events
-from tpharness.document_files import NO_TIME, event_lines, is_of_server, read_file, sort_of
+from tpharness.document_files import NO_TIME, event_lines, is_log, is_of_server, parse_log, read_file, sort_of
 from tpharness.errors import ScenarioError, UsageError
 from tpharness.findings import Finding, Place
 from tpharness.protocol.parse import parse_json
@@ -24,7 +24,7 @@ from tpharness.wires.registry import default_wire
 __all__ = ["RepairFormat", "check", "check_data", "check_json", "check_scenario", "input_beside", "is_input"]
 
 RepairFormat: TypeAlias = Literal[
-    "thread", "ai-sdk", "pydantic-ai", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
+    "thread", "ai-sdk", "pydantic-ai", "thread-log", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
 ]
 """The formats of stored conversations. A type checker needs the names; a test holds them to those of the registry."""
 
@@ -99,7 +99,7 @@ def is_input(file: str) -> bool:
 
 
 def check_data(data: bytes, file: str, *, major: int | None = None, posted: bytes | None = None) -> list[Finding]:
-    """Return what is wrong with the bytes of a file: a stream, events or a thread, as `sort_of` says.
+    """Return what is wrong with the bytes of a file: a stream, events, a log or a thread, as `sort_of` says.
 
     `NAME.input.json` beside `NAME.sse` is what was posted to a server of AG-UI, and `posted` what a stream answers.
     """
@@ -108,6 +108,8 @@ def check_data(data: bytes, file: str, *, major: int | None = None, posted: byte
             return check_stream(data, file, major=major, posted=posted)
         case "events":
             return _check_event_lines(data, file)
+        case "log":
+            return _check_log_lines(data, file)
     if is_input(file):
         return [finding.with_place(file=file) for finding in checked.check_input(data)]
     return check_json(data, file)[1]
@@ -115,6 +117,8 @@ def check_data(data: bytes, file: str, *, major: int | None = None, posted: byte
 
 def check_json(data: bytes, file: str | None, format_: str | None = None) -> tuple[str, list[Finding]]:
     """Return the format that a document in JSON is in, "" if it is not JSON, and what is wrong with it."""
+    if format_ == "thread-log" or (format_ is None and is_log(data)):
+        return "thread-log", _check_log_lines(data, file)
     parsed = parse_json(data, file=file)
     if not parsed.ok:
         return "", list(parsed.findings)
@@ -153,6 +157,20 @@ def _recognise(value: Any) -> str | None:
         return None
     found: str | None = import_module(_STORED).format_of(value)
     return found
+
+
+def _check_log_lines(data: bytes, file: str | None) -> list[Finding]:
+    """Return what is wrong with a log; of a file of lines each place is a line of it, and a pointer inside of it."""
+    parsed, numbers = parse_log(data, file=file)
+    found = _check_value(parsed.value, "thread-log")[1] if parsed.ok else []
+    return [*parsed.findings, *(_at_line(finding.with_place(file=file), numbers) for finding in found)]
+
+
+def _at_line(finding: Finding, numbers: Sequence[int]) -> Finding:
+    first, _, rest = (finding.place.pointer or "").removeprefix("/").partition("/")
+    if not numbers or not first:
+        return finding
+    return finding.with_place(line=numbers[int(first)], pointer=f"/{rest}" if rest else None)
 
 
 def _check_event_lines(data: bytes, file: str) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Files with a stream, server events or a thread: how they are read, and how one is known from another.
+"""Files with a stream, server events, a thread or a log of one: how they are read, and known from one another.
 
 In: a path, or its bytes. Out: bytes, lines and values. Nothing is folded or judged here.
 """
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tpharness.errors import InputError
-from tpharness.protocol.parse import MAX_SIZE, parse_json
+from tpharness.protocol.parse import MAX_SIZE, Parsed, parse_json
 
-__all__ = ["NO_TIME", "event_lines", "is_of_server", "read_event", "read_file", "sort_of"]
+__all__ = ["NO_TIME", "event_lines", "is_log", "is_of_server", "parse_log", "read_event", "read_file", "sort_of"]
 
 NO_TIME = "1970-01-01T00:00:00Z"
 """The time of a run if neither the caller nor the stream says when it was."""
 
-Sort = Literal["stream", "events", "json"]
-"""What a file may be: what a client receives, what a server is given, or a JSON value such as a thread."""
+Sort = Literal["stream", "events", "log", "json"]
+"""What a file may be: what a client receives, what a server is given, the lines of a thread, or a JSON value."""
 
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
@@ -40,6 +40,8 @@ def sort_of(name: str, data: bytes) -> Sort:
     """Return what the bytes of a file are: the ending of its name says it, or else how they begin."""
     known: dict[str, Sort] = {".sse": "stream", ".jsonl": "events", ".json": "json"}
     suffix = Path(name).suffix
+    if suffix not in (".sse", ".json") and is_log(data):
+        return "log"
     if suffix in known:
         return known[suffix]
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -47,6 +49,28 @@ def sort_of(name: str, data: bytes) -> Sort:
         return "stream"
     first = start.partition(b"\n")[0]
     return "events" if first.startswith(b"{") and b'"event_kind"' in first and first.rstrip().endswith(b"}") else "json"
+
+
+def is_log(data: bytes) -> bool:
+    """Whether the first line of a file is the blueprint with which a thread log begins."""
+    first = data.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    if b'"thread-blueprint"' not in first:
+        return False
+    value = parse_json(first).value
+    return isinstance(value, dict) and value.get("type") == "thread-blueprint"
+
+
+def parse_log(data: bytes, *, file: str | None = None) -> tuple[Parsed, list[int]]:
+    """Return the lines of a thread log as a list, and the number of each in the file; none for a list in JSON.
+
+    A line that is not JSON is a finding, and not in the list: the program that writes such logs leaves it out as well.
+    """
+    if data.lstrip().startswith(b"["):
+        return parse_json(data, file=file), []
+    lines = [(number, parse_json(line, file=file)) for number, line in event_lines(data)]
+    found = [finding.with_place(line=number) for number, line in lines for finding in line.findings]
+    whole = [(number, line.value) for number, line in lines if line.ok]
+    return Parsed(value=[value for _, value in whole], findings=tuple(found)), [number for number, _ in whole]
 
 
 def is_of_server(piece: Any, answer: bytes | list[Any]) -> bool:

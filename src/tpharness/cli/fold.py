@@ -50,7 +50,11 @@ def fold(
             f"{file} is a scenario, not a recorded stream",
             hint=f"`tpharness view {shlex.quote(file)}` shows its stream and threads",
         )
-    folded = fold_events if sort_of(file, data) == "events" else fold_stream
+    sort = sort_of(file, data)
+    if sort == "log":
+        hint = f"`tpharness import --from thread-log {shlex.quote(file)}` makes a thread of it"
+        raise UsageError(f"{file} is a thread log, not a recorded stream", hint=hint)
+    folded = fold_events if sort == "events" else fold_stream
     journal, findings = folded(data, file, after, cut, agent, at)
     print_json(render(journal, wanted, f"fold:{Path(file).name}", at))
     for finding in findings:

@@ -14,11 +14,14 @@ from tpharness.errors import ThreadError, UsageError, did_you_mean
 from tpharness.findings import Level
 from tpharness.histories.exchange.model_calls import FORMS, ModelCall, model_call
 from tpharness.model_apis.registry import APIS, find_server
+from tpharness.output import json_bytes
 from tpharness.protocol.migrate import version_of
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.rules import check_thread
 
 __all__ = ["history"]
+
+_LOG = "thread-log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,11 @@ class HistoryFor:
             for call in made.pending
         ]
         facts = _facts(made)
+        lines = b"".join(json_bytes(line) + b"\n" for line in made.messages) if self.form == _LOG else None
         return DocumentDone(
             outcome="made",
             value=made.messages,
+            raw=lines if document.alone else None,
             notes=(*notes, *losses, *pending),
             facts=facts,
             report={"messages": made.messages, **facts},

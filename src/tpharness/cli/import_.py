@@ -10,15 +10,19 @@ from typing import Annotated, Any
 from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, parse_document
 from tpharness.cli.options import Argument, Option
+from tpharness.document_files import parse_log
 from tpharness.errors import ThreadError, TpharnessError, UsageError, did_you_mean
 from tpharness.findings import Finding, Level
 from tpharness.histories.conversations import READERS
 from tpharness.histories.stored.formats import messages_of, why_not_imported, wrong_messages
+from tpharness.histories.thread_log.read import id_of_log
+from tpharness.protocol.parse import unreadable
 from tpharness.scenario.fields import normalize_time
 
 __all__ = ["import_"]
 
 _THOUGH_WRONG = "imported though wrong"
+_LOG = "thread-log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +38,12 @@ class ImportFrom:
     """The name of the folder that was given, if there was only one: two folders have equal names of files."""
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
-        parsed = parse_document(document)
+        parsed = parse_document(document) if self.source != _LOG else parse_log(document.data, file=document.name)[0]
         value, messages = parsed.value, messages_of(parsed.value)
         name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
-        named = _thread_id(self.thread_id, value, name, self.folder)
+        if not parsed.ok:
+            raise unreadable(parsed)
+        named = _thread_id(self.thread_id, value if self.source != _LOG else messages, name, self.folder)
         odd = [finding for finding in parsed.findings if finding.level is not Level.MUST]
         found = [finding for finding in parsed.findings if finding not in odd] + wrong_messages(messages, self.source)
         try:
@@ -69,10 +75,10 @@ def _note(finding: Finding) -> BatchNote:
 
 
 def _thread_id(given: str | None, value: Any, name: str, folder: str) -> str:
-    """Return the id of a thread: the one that is given, the id of a row, or one that is made of the document's path."""
+    """Return the id of a thread: the one that is given, that of a row or a log, or one made of the document's path."""
     if given is not None:
         return given.replace("{name}", name)
-    row = value.get("id") if isinstance(value, Mapping) else None
+    row = value.get("id") if isinstance(value, Mapping) else id_of_log(value)
     return str(row) if isinstance(row, str | int) and row != "" else f"import:{Path(folder, name)}"
 
 
@@ -82,7 +88,7 @@ def import_(
     agent: Annotated[str, Option(help="The agent that answered.")] = "assistant",
     thread_id: Annotated[
         str | None,
-        Option(help="The id of the thread, {name} for the document's; else the id of a row, or import:FOLDER/FILE."),
+        Option(help="The id of the thread, {name} for the document's; else that of a row or log, or import:PATH."),
     ] = None,
     at: Annotated[str, Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
     strict: Annotated[bool, Option("--strict", help="Fail where something is wrong or would be left out.")] = False,

@@ -23,18 +23,20 @@ from tpharness.histories.stored.formats import (
     repair_stored,
     require_format,
 )
+from tpharness.histories.thread_log.read import id_of_log, thread_of_log
 
 __all__ = ["READERS", "ExportFormat", "ImportFormat", "export", "import_messages", "repair"]
 
-ImportFormat: TypeAlias = Literal["ai-sdk", "pydantic-ai"]
+ImportFormat: TypeAlias = Literal["ai-sdk", "pydantic-ai", "thread-log"]
 ExportFormat: TypeAlias = Literal[
-    "ai-sdk", "pydantic-ai", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
+    "ai-sdk", "pydantic-ai", "thread-log", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
 ]
 """A type checker needs the names themselves; a test holds them to those of the registry."""
 
 READERS: Mapping[str, Callable[..., Imported]] = {
     "pydantic-ai": thread_of_messages,
     "ai-sdk": thread_of_ui_messages,
+    "thread-log": thread_of_log,
 }
 """What makes a thread of messages, by the format."""
 
@@ -49,12 +51,15 @@ def import_messages(
 ) -> Imported:
     """Make a thread of another program's messages, or of an object that has them as `messages`.
 
-    `at` is the time of what has none. The result has the thread, and its `losses`: what the thread does not have.
+    `at` is the time of what has none; a thread log names its thread itself, unless `thread_id` does. The result has
+    the thread, and its `losses`: what the thread does not have.
 
     InputError for what is not such messages, ThreadError if they break rules that a thread keeps, UsageError for
     another format.
     """
-    return READERS[_known(format, READERS)](messages_of(messages), agent_id=agent_id, thread_id=thread_id, at=at)
+    read, value = READERS[_known(format, READERS)], messages_of(messages)
+    named = (id_of_log(value) or thread_id) if thread_id == "import" else thread_id
+    return read(value, agent_id=agent_id, thread_id=named, at=at)
 
 
 def export(

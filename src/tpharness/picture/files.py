@@ -1,19 +1,22 @@
-"""A file that somebody sent → its timeline: a scenario, a recorded stream, recorded server events, or a thread.
+"""A file that somebody sent → its timeline: a scenario, a recorded stream, server events, a thread or a log of one.
 
 In: the name of a file and its bytes. Out: a timeline. InputError if the file cannot be read as what its name says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tpharness.checking import check_data
 from tpharness.dialects import ThreadHeader, make_registry
-from tpharness.document_files import read_event, sort_of
+from tpharness.document_files import parse_log, read_event, sort_of
 from tpharness.errors import InputError
 from tpharness.facts import later_time
-from tpharness.findings import shorten
+from tpharness.findings import Finding, shorten
 from tpharness.journal import Interrupted
 from tpharness.picture.rows import Film, Play, finding_json, play_film
 from tpharness.picture.timeline import as_timeline, timeline_of_case
@@ -51,6 +54,8 @@ def timeline_of_file(
             return _stream(name, data, version or newest_version(), reason or "network_failure")
         case "events":
             return _events(name, data, version or newest_version(), reason or "network_failure")
+        case "log":
+            return _log(name, data)
         case _:
             return _thread(name, data)
 
@@ -136,9 +141,25 @@ def _thread(name: str, data: bytes) -> dict[str, Any]:
         raise InputError(
             f"{name} is not a thread: it has no list of turns", hint="`tpharness check` says what it lacks"
         )
+    return _thread_timeline(name, thread, [*parsed.findings, *check_as_read(thread, observations=True)], "A thread")
+
+
+def _log(name: str, data: bytes) -> dict[str, Any]:
+    """Return the timeline of the thread that is made of a log, with what is wrong with the log."""
+    if find_spec("tpharness.histories") is None:
+        raise InputError(
+            f"{name} is a thread log, which needs the package tpharness.histories", hint="install it whole"
+        )
+    value = parse_log(data, file=name)[0].value
+    room: Any = import_module("tpharness.histories.conversations")
+    imported = room.import_messages(value, format="thread-log")
+    found = check_data(data, name)
+    return _thread_timeline(name, imported.thread, found, "A thread log, as the thread that is made of it")
+
+
+def _thread_timeline(name: str, thread: dict[str, Any], findings: Sequence[Finding], title: str) -> dict[str, Any]:
     play = Play(version=next((one for one in Version if one.value == thread.get("version")), newest_version()))
-    findings = (*parsed.findings, *check_as_read(thread, observations=True))
     found = [finding_json(finding) for finding in findings]
     number = play.tables.thread(thread, "server")
     play.rows.append({"kind": "thread", "turn": 0, "at": "", "server": number, "found": found})
-    return as_timeline(name, play, title="A thread")
+    return as_timeline(name, play, title=title)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from tpharness.document_files import is_log, parse_log
 from tpharness.errors import InputError
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.parse import Parsed, parse_json, unreadable
@@ -115,6 +116,8 @@ def parse_document(document: BatchDocument) -> Parsed:
     if data.startswith((b"data:", b"event:", b":")):
         hint = f"`tpharness fold {shlex.quote(name)}` makes a thread of a stream"
         raise InputError(f"{name} is a stream, not JSON", hint=hint)
+    if is_log(data):
+        return parse_log(data, file=name)[0]
     parsed = parse_json(data, file=name)
     if not parsed.ok:
         raise unreadable(parsed)

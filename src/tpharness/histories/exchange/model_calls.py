@@ -1,7 +1,7 @@
 """The messages that the next model call gets, in the form of a library or of an API, and what is not in them.
 
 In: a valid thread. Out: JSON values and losses. Nothing is rendered here: `model_history` rebuilds the messages,
-`model_apis` writes the payloads of the APIs, `to_ui_messages` those of the AI SDK.
+`model_apis` writes the payloads of the APIs, `to_ui_messages` those of the AI SDK, `thread_log` the lines of a log.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tpharness.histories.exchange.to_ui_messages import ui_messages
+from tpharness.histories.thread_log.write import log_losses, log_of_history
 from tpharness.model_apis.payloads import payload_of
 from tpharness.model_apis.registry import API_NAMES, ApiName
 from tpharness.protocol.history import ModelHistory, PendingCall, model_history
@@ -18,7 +19,7 @@ from tpharness.protocol.losses import Loss
 
 __all__ = ["FORMS", "ModelCall", "model_call"]
 
-FORMS = ("pydantic-ai", "ai-sdk", *API_NAMES)
+FORMS = ("pydantic-ai", "ai-sdk", "thread-log", *API_NAMES)
 """The libraries and APIs for which messages can be written."""
 
 
@@ -55,16 +56,19 @@ def model_call(
     if next_user is not None:
         prompt = {"part_kind": "user-prompt", "content": next_user}
         history = replace(history, messages=[*history.messages, {"kind": "request", "parts": [prompt]}])
-    messages, not_sent = _written(history, form, server)
+    messages, not_sent = _written(history, form, server, agent_id)
     losses = tuple(Loss(pointer=p, what=what, why=f"{form} has no place for it") for p, what in not_sent)
-    return ModelCall(messages=messages, left_out=history.left_out, not_sent=losses, pending=history.pending)
+    left_out = (*history.left_out, *(log_losses(thread) if form == "thread-log" else ()))
+    return ModelCall(messages=messages, left_out=left_out, not_sent=losses, pending=history.pending)
 
 
-def _written(history: ModelHistory, form: str, server: str) -> tuple[Any, list[tuple[str, str]]]:
+def _written(history: ModelHistory, form: str, server: str, agent: str | None) -> tuple[Any, list[tuple[str, str]]]:
     if form == "pydantic-ai":
         return history.messages, []
     if form == "ai-sdk":
         return ui_messages(history.messages)
+    if form == "thread-log":
+        return log_of_history(history, agent)
     provider: ApiName = next(name for name in API_NAMES if name == form)
     return payload_of(provider, history.messages, server=server), list(_not_sent(provider, history.messages, server))
 

@@ -20,6 +20,9 @@ from tpharness.histories.stored import problems, pydantic_ai, requests, ui_messa
 from tpharness.histories.stored.plain import PLAIN
 from tpharness.histories.stored.sequence import Change
 from tpharness.histories.stored.threads import repair_thread
+from tpharness.histories.thread_log.lines import BLUEPRINT, is_line
+from tpharness.histories.thread_log.lines import NAME as LOG
+from tpharness.histories.thread_log.rules import check_log
 from tpharness.model_apis.check import check_payload
 from tpharness.model_apis.registry import API_NAMES
 from tpharness.model_apis.request import read_request
@@ -40,7 +43,7 @@ __all__ = [
 ]
 
 StoredFormat: TypeAlias = str
-STORED_FORMATS: tuple[StoredFormat, ...] = ("thread", "ai-sdk", "pydantic-ai", *API_NAMES)
+STORED_FORMATS: tuple[StoredFormat, ...] = ("thread", "ai-sdk", "pydantic-ai", LOG, *API_NAMES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,8 @@ def format_of(value: Any) -> StoredFormat | None:
         return "thread"
     messages = messages_of(value)
     first = next((one for one in messages if isinstance(one, Mapping)), None) if isinstance(messages, list) else None
+    if isinstance(messages, list) and is_line(first) and messages[0] is first and first["type"] == BLUEPRINT:
+        return LOG
     if first is not None and first.get("kind") in ("request", "response") and "parts" in first:
         return "pydantic-ai"
     if first is not None and "role" in first and _has_typed_parts(messages):
@@ -81,9 +86,12 @@ def _has_typed_parts(messages: list[Any]) -> bool:
 
 
 def messages_of(value: Any) -> Any:
-    """Return the list of messages in a document, such as a row of a table that has it as `messages`."""
-    wrapped = value.get("messages") if isinstance(value, Mapping) else None
-    return wrapped if isinstance(wrapped, list) else value
+    """Return the list of messages in a document, such as a row of a table that has it as `messages`.
+
+    The lines of a log are posted as `thread_protocol`.
+    """
+    names = ("messages", "thread_protocol") if isinstance(value, Mapping) else ()
+    return next((value[name] for name in names if isinstance(value.get(name), list)), value)
 
 
 def require_format(name: str) -> StoredFormat:
@@ -110,6 +118,8 @@ def check_stored(
         _, changes = requests.repair_request(value, name)
         return found + [change.finding() for change in changes if change.kind is problems.HALF_ARGUMENTS]
     messages = messages_of(value)
+    if name == LOG:
+        return check_log(messages)
     if PLAIN[name](messages):
         return []
     found = _check_messages(messages, name)
@@ -118,6 +128,8 @@ def check_stored(
 
 def wrong_messages(messages: Any, name: StoredFormat) -> list[Finding]:
     """Return what breaks rules in messages of which an importer says itself whether a thread can be made of them."""
+    if name == LOG:
+        return [finding for finding in check_log(messages) if finding.level is Level.MUST]
     if PLAIN[name](messages):
         return []
     return [finding for finding in _check_messages(messages, name) if finding.level is Level.MUST]
@@ -190,6 +202,8 @@ def _repaired(value: Any, name: StoredFormat, drop_results: bool) -> tuple[Any, 
     if name in API_NAMES:
         return requests.repair_request(value, name, drop_results=drop_results)
     messages = messages_of(value)
+    if name == LOG:
+        return value, []  # nothing is repaired: an import leaves out what was cut, and its program writes the log
     if any(finding.level is Level.MUST for finding in _MALFORMED[name](messages)):
         return value, []
     mended, changes = _REPAIRS[name](messages, drop_results=drop_results)
