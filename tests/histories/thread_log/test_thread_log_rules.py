@@ -28,6 +28,7 @@ LINES: dict[str, Any] = {
     "STEP": {"type": "finish-step"},
 }
 STATEMENTS = load_suite_yaml(conformance_dir() / "statements" / "thread-log-0.0.7.yaml")
+ODD: tuple[Any, ...] = (None, 1, "x", [], {}, True)
 RUNS_WITH_A_CALL = ("tool", "halt-tool", "drop-answer")
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 
@@ -61,7 +62,7 @@ def test_the_schema_of_a_line_says_what_the_rules_say() -> None:
     tried = 0
     for line in {json.dumps(line): line for line in known}.values():
         for path in ((), *places(line)):
-            for new in (None, 1, "x", [], {}, True):
+            for new in ODD:
                 changed = replace_at(line, path, new)
                 if is_line(changed):
                     tried += 1
