@@ -395,6 +395,21 @@ def test_a_folder_is_walked_to_its_end(store: Path, tmp_path: Path, call: Any, m
     assert made == {f"{n // 10}/{n:02}.json" for n in range(70) if n // 10 != 3}
 
 
+def test_documents_have_the_order_of_their_names(store: Path, tmp_path: Path, call: Any) -> None:
+    """That of code points, a folder at the place of its name, whatever the file system says first."""
+    names = ["10.json", "9.json", "B.json", "a.json", "b/1.json", "b.jsonl", "c.json"]
+    (tmp_path / "named" / "b").mkdir(parents=True)
+    for name in reversed(names):
+        (tmp_path / "named" / name).write_text(json.dumps(thread(len(name))), "utf-8")
+    target = tmp_path / "hashes.jsonl"
+    for jobs in ("1", "2"):
+        one = str(store / "0" / "00.json")
+        assert call("hash", str(tmp_path / "named"), one, "-o", str(target), "--jobs", jobs, "--force").code == 0
+        found = [line["document"] for line in lines(target.read_text("utf-8"))]
+        shown = [name if name != "b.jsonl" else "b.jsonl:1" for name in names]
+        assert found == [*(str(tmp_path / "named" / name) for name in shown), one]
+
+
 def test_an_empty_folder_among_others_does_not_end_them(store: Path, tmp_path: Path, call: Any) -> None:
     """It is named like a file that cannot be read."""
     (tmp_path / "empty").mkdir()

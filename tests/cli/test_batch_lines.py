@@ -85,6 +85,28 @@ def test_lines_that_move_are_reported(tmp_path: Path, call: Any, monkeypatch: py
     second = call(*command, "--resume")
     assert second.code == 2
     assert_at_its_place(first.out + second.out, documents, out)
+    lines = out.read_bytes().splitlines()
+    numbered = [one for one in map(json.loads, second.out.splitlines()) if "written_line" in one]
+    assert len(numbered) > len(_CHANGED)
+    for one in numbered:  # not only in the last line about a document
+        assert json.loads(lines[one["written_line"] - 1]) == json.loads(documents[one["document"]])
+
+
+def test_lines_that_a_run_adds_are_numbered_behind_the_others(tmp_path: Path, call: Any) -> None:
+    """Also where none of the earlier ones has moved."""
+    source, out = tmp_path / "store.jsonl", tmp_path / "out.jsonl"
+    command = ["repair", str(source), "-o", str(out), "--json"]
+    documents = write(source)
+    first = call(*command)
+    with source.open("ab") as file:
+        file.write(line(_NUMBER + 1, sound=True) + b"\n")
+    second = call(*command, "--resume")
+    assert (first.code, second.code) == (2, 2)
+    added = [one for one in map(json.loads, second.out.splitlines()) if "written_line" in one]
+    assert [(one["document"], one["written_line"]) for one in added] == [
+        (f"{source}:{_NUMBER + 1}", len(out.read_bytes().splitlines()))
+    ]
+    assert len(documents) == _NUMBER
 
 
 @pytest.mark.parametrize("option", ["-o", "--rejected"])

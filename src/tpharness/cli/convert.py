@@ -36,6 +36,9 @@ def convert(
     files: Annotated[list[str], Argument(help="Threads: files, folders, JSON Lines; - is standard input.")],
     to: Annotated[str, Option("--to", help="2.0.0, 0.0.3 or 0.0.4.")],
     output: Annotated[str, Option("-o", "--output", help="A file; for several, a folder or FILE.jsonl.")] = "-",
+    rejected: Annotated[
+        str, Option("--rejected", help="A folder for the documents that are not converted, untouched, and why.")
+    ] = "",
     json: Annotated[bool, Option("--json", help="Print a report for each document, a line each.")] = False,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     resume: Annotated[bool, Option("--resume", help="Skip what is done and unchanged.")] = False,
@@ -45,5 +48,7 @@ def convert(
 
     What the version cannot say is reported on standard error (R1). The thread has to keep the rules of its version.
     """
-    options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True)
+    options = BatchOptions(
+        output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True, rejected=rejected
+    )
     each_document(files, ConvertTo(parse_version(to)), options)

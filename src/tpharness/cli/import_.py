@@ -115,6 +115,7 @@ def import_(
         raise UsageError(f"--at: {at!r} is not a time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset")
     folder = Path(files[0]).resolve().name if len(files) == 1 and Path(files[0]).is_dir() else ""
     work = ImportFrom(source, agent, thread_id, time, strict, folder)
+    one_id = thread_id is not None and "{name}" not in thread_id
     options = BatchOptions(
         output=output,
         as_json=json,
@@ -124,5 +125,11 @@ def import_(
         makes=True,
         rejected=rejected,
         named=_THOUGH_WRONG,
+        one_only=(
+            f"--thread-id {thread_id} would be the id of several threads",
+            f"write {{name}} where the name of the document goes: --thread-id '{thread_id}-{{name}}'",
+        )
+        if one_id
+        else None,
     )
     each_document(files, work, options)

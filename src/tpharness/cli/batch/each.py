@@ -6,7 +6,8 @@ several, in folders or in lines, is in `many`, which is loaded when there are se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from tpharness.printable import say
 
 __all__ = ["BatchOptions", "each_document"]
 
+_LARGE = 1_000_000
+"""Bytes of a document that may take a second."""
+
 
 def each_document(files: Sequence[str], work: Work, options: BatchOptions) -> None:
     """Do the work with each document of the arguments of a command, and exit.
@@ -28,12 +32,19 @@ def each_document(files: Sequence[str], work: Work, options: BatchOptions) -> No
     The code is 2 if one of them could not be done, or else 1 if something was found in one, or else 0.
     """
     sources = Sources(files, options.endings)
+    if options.makes and options.output != "-":
+        from tpharness.cli.batch.rejected import refuse_what_was_rejected  # noqa: PLC0415  # of outputs only
+
+        refuse_what_was_rejected(files, options.output)
     into_many = options.output != "-" and (Path(options.output).is_dir() or options.output.endswith("/"))
     only = None if into_many or options.resume or options.rejected else sources.only()
     if only is not None:
         raise Exit(_do_one(only, work, options))
     for option, output in (("-o", options.output), ("--rejected", options.rejected)):
         _refuse_own_output(files, option, output)
+    if options.one_only is not None and sources.has_several():
+        wrong, instead = options.one_only
+        raise UsageError(wrong, hint=instead)
     from tpharness.cli.batch.many import do_all  # noqa: PLC0415  # most commands are given one document
 
     raise Exit(do_all(sources, work, options))
@@ -41,7 +52,8 @@ def each_document(files: Sequence[str], work: Work, options: BatchOptions) -> No
 
 def _do_one(document: BatchDocument, work: Work, options: BatchOptions) -> int:
     check_free(options.output, force=options.force)
-    done = work(replace(document, alone=True))
+    with _progress(document):
+        done = work(replace(document, alone=True))
     if options.as_json or not (options.makes or options.output == "-"):
         write_atomically(options.output, json_text(_report(document.name, done, options)) + "\n")
         return done.code
@@ -52,6 +64,20 @@ def _do_one(document: BatchDocument, work: Work, options: BatchOptions) -> int:
         write_atomically(options.output, json_text(done.value) + "\n")
     say(*done.lines)
     return done.code
+
+
+@contextmanager
+def _progress(document: BatchDocument) -> Iterator[None]:
+    """Say on a terminal for how long a large document is worked on."""
+    if len(document.data) < _LARGE:
+        yield
+        return
+    from tpharness.cli.batch.progress import At, Progress  # noqa: PLC0415  # most documents take no time
+
+    at = At()
+    at.begin(document.name, len(document.data))
+    with Progress(lambda: str(at)).shown():
+        yield
 
 
 def _report(name: str, done: DocumentDone, options: BatchOptions) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -10,13 +11,13 @@ from tpharness.cli.batch.ledger import FOLDER_LEDGER, BatchLedger, Entry
 from tpharness.errors import InputError, UsageError
 from tpharness.output import check_writable, write_bytes
 
-__all__ = ["Output", "open_output", "write_result"]
+__all__ = ["IN_USE", "Output", "already_there", "open_output", "write_result"]
 
 _LINES = (".jsonl", ".ndjson")
-_IN_USE = "--resume goes on with what is not done yet, --force replaces what is there; or name another -o"
+IN_USE = "--resume goes on with what is not done yet, --force replaces what is there; or name another"
 
-Moved: TypeAlias = Callable[[str, Entry, int], None]
-"""Takes a document, how it ended, and the line that its result has now."""
+Placed: TypeAlias = Callable[[str, Entry, int], None]
+"""Takes a document, how it ended, and the line that its result has in the end."""
 
 
 class Output(Protocol):
@@ -29,7 +30,10 @@ class Output(Protocol):
         """Return what an earlier run has done with a document."""
 
     def take(self, name: str, entry: Entry, result: bytes | None) -> int:
-        """Take the result of a document, note that it is done, and return its line in a file; 0 for none."""
+        """Take the result of a document, note that it is done, and return its line in a file.
+
+        0 if it has none, or if it is not known yet, because other lines before it may be left out in the end.
+        """
 
     def flush(self) -> None:
         """Write what was taken so far."""
@@ -38,8 +42,8 @@ class Output(Protocol):
         """Finish."""
 
 
-def open_output(output: str, command: str, moved: Moved, *, resume: bool, force: bool) -> Output:
-    """Open the output of a batch; `moved` is called when others before a line were replaced.
+def open_output(output: str, command: str, placed: Placed | None, *, resume: bool, force: bool) -> Output:
+    """Open the output of a batch; `placed` is called in the end for each line that `take` could not say.
 
     UsageError if something is there and neither `resume` nor `force` is given.
     """
@@ -53,20 +57,30 @@ def open_output(output: str, command: str, moved: Moved, *, resume: bool, force:
     if path.suffix in _LINES:
         check_writable(path, "the results")
         if path.exists() and not (resume or force):
-            raise UsageError(f"{path} exists", hint=_IN_USE)
+            raise UsageError(f"{path} exists, with {_lines_in(path):,} lines", hint=f"{IN_USE} -o")
         ledger = path.with_name(f".{path.name}.done")
-        return _Lines(path, BatchLedger(ledger, command, resume=resume and path.exists()), moved)
+        return _Lines(path, BatchLedger(ledger, command, resume=resume and path.exists()), placed)
     if path.exists() and not path.is_dir():
         hint = "for results of many documents name a folder, or a file that ends with .jsonl"
         raise UsageError(f"{path} is a file", hint=hint)
     used = path.is_dir() and any(path.iterdir())
     if used and not (resume or force):
-        raise UsageError(f"the folder {path} is not empty", hint=_IN_USE)
+        there = already_there(path) or "files whose names begin with a dot"
+        raise UsageError(f"the folder {path} is not empty: {there}", hint=f"{IN_USE} -o")
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {path}: {error.strerror}", hint="make the one above it") from error
     return _Folder(path, BatchLedger(path / FOLDER_LEDGER, command, resume=resume and used))
+
+
+def already_there(folder: Path) -> str:
+    """Return the first of the files in a folder, and how many more there are; "" for none but ours with a dot."""
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    first, number = None, 0
+    for number, path in enumerate(found, start=1):  # noqa: B007  # the last is the number
+        first = path if first is None or path < first else first
+    return f"{first} and {number - 1:,} more files" if number > 1 else f"{first}" if first is not None else ""
 
 
 def write_result(folder: Path, place: str, result: bytes) -> None:
@@ -124,16 +138,15 @@ class _Folder:
 class _Lines:
     """A JSON Lines file. What it has of documents that were done again is left out when it is closed."""
 
-    def __init__(self, path: Path, ledger: BatchLedger, moved: Moved) -> None:
+    def __init__(self, path: Path, ledger: BatchLedger, placed: Placed | None) -> None:
         self.folder: Path | None = None
-        self._path, self._ledger, self._moved = path, ledger, moved
-        done = ledger.end
+        self._path, self._ledger, self._placed = path, ledger, placed
+        self._began = self._end = ledger.end
         self._file = path.open("ab")
-        if self._file.tell() < done:
+        if self._file.tell() < self._end:
             raise UsageError(f"{path} is shorter than what was written to it", hint="start again with --force")
-        self._file.truncate(done)
-        self._end = done
-        self._lines = _lines_in(path) if done else 0
+        self._file.truncate(self._end)
+        self._lines = 0
 
     def known(self, name: str) -> Entry | None:
         return self._ledger.known(name)
@@ -142,10 +155,9 @@ class _Lines:
         data = result or b""
         self._file.write(data)
         start, self._end = self._end, self._end + len(data)
-        done = Entry(digest=entry.digest, outcome=entry.outcome, code=entry.code, start=start, end=self._end)
-        self._ledger.add(name, done)
+        self._ledger.add(name, replace(entry, start=start, end=self._end))
         first, self._lines = self._lines + 1, self._lines + data.count(b"\n")
-        return first if data else 0
+        return first if data and not self._began else 0
 
     def flush(self) -> None:
         self._file.flush()
@@ -158,26 +170,36 @@ class _Lines:
         self._ledger.close()
         if replaced:
             self._leave_out(replaced)
+        elif self._placed is not None and 0 < self._began < self._end:
+            for _ in self._kept(replaced):
+                pass
 
     def _leave_out(self, replaced: set[int]) -> None:
         """Write the file again without what was replaced; the ledger is written anew beside it."""
         name = self._path.with_name(f".{self._path.name}.new")
         anew = self._ledger.anew()
-        end, line = 0, 1
-        with self._path.open("rb") as old, name.open("wb") as new:
-            for document, entry in self._ledger.kept(replaced):
-                old.seek(entry.start)
-                data = old.read(entry.end - entry.start)
+        end = 0
+        with name.open("wb") as new:
+            for document, entry, data in self._kept(replaced):
                 new.write(data)
-                if data and end != entry.start:
-                    self._moved(document, entry, line)
-                line += data.count(b"\n")
-                start, end = end, end + entry.end - entry.start
-                moved = Entry(digest=entry.digest, outcome=entry.outcome, code=entry.code, start=start, end=end)
-                anew.add(document, moved)
+                start, end = end, end + len(data)
+                anew.add(document, replace(entry, start=start, end=end))
         anew.close()
         name.replace(self._path)
         anew.take_place()
+
+    def _kept(self, replaced: set[int]) -> Iterator[tuple[str, Entry, bytes]]:
+        """Yield what is not replaced; say the line that it has then, if it was not said or is another one now."""
+        end, line = 0, 1
+        with self._path.open("rb") as file:
+            for document, entry in self._ledger.kept(replaced):
+                file.seek(entry.start)
+                data = file.read(entry.end - entry.start)
+                if data and self._placed is not None and (end != entry.start or 0 < self._began <= entry.start):
+                    self._placed(document, entry, line)
+                line += data.count(b"\n")
+                end += len(data)
+                yield document, entry, data
 
 
 def _lines_in(path: Path) -> int:

@@ -11,7 +11,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
 
@@ -40,6 +40,8 @@ class BatchSource:
     name: str
     place: str
     data: bytes | None = None
+    share: float = 0.0
+    """How much of its file was read with it, if the file has several."""
     wrong: str = ""
     """Why there is nothing to read, such as a folder that may not be listed."""
 
@@ -77,6 +79,10 @@ class Sources:
             return None
         first = next(iter(self))
         return None if first.data is not None and first.name != name else first.read()
+
+    def has_several(self) -> bool:
+        """Whether there are two documents or more."""
+        return "-" in self._files or len(list(islice(self, 2))) > 1
 
     def __iter__(self) -> Iterator[BatchSource]:
         root = _root(self._files)
@@ -154,7 +160,8 @@ def _from_file(name: str, place: str) -> Iterator[BatchSource]:
             content = _content_of(_peek(file))
             file.seek(0)
             if content == "documents":
-                yield from _of_lines(name, place.removesuffix(Path(place).suffix), _lines_of(file, name))
+                size = os.fstat(file.fileno()).st_size
+                yield from _of_lines(name, place.removesuffix(Path(place).suffix), _lines_of(file, name), size)
                 return
             if content == "messages":
                 yield _of_messages(name, place, _lines_of(file, name))
@@ -193,12 +200,14 @@ def _lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
         yield line
 
 
-def _of_lines(name: str, place: str, lines: Iterable[bytes]) -> Iterator[BatchSource]:
-    folder, number = str(Path(place, "_"))[:-1], 0
+def _of_lines(name: str, place: str, lines: Iterable[bytes], size: int = 0) -> Iterator[BatchSource]:
+    folder, number, read = str(Path(place, "_"))[:-1], 0, 0
     try:
         for number, line in enumerate(lines, start=1):  # the line that cannot be read comes after it
-            if line.strip():
-                yield BatchSource(name=f"{name}:{number}", place=f"{folder}{number}.json", data=line.strip())
+            read += len(line)
+            if stripped := line.strip():
+                share = read / size if size else 0.0
+                yield BatchSource(name=f"{name}:{number}", place=f"{folder}{number}.json", data=stripped, share=share)
     except (InputError, OSError) as error:
         wrong = f"{error}; what follows it is not read"
         yield BatchSource(name=f"{name}:{number + 1}", place=f"{folder}{number + 1}.json", wrong=wrong)

@@ -59,6 +59,8 @@ class BatchOptions:
     endings: tuple[str, ...] = JSON_FILES
     rejected: str = ""
     """A folder for the documents of which nothing is made, as they are, each with what is wrong with it."""
+    one_only: tuple[str, str] | None = None
+    """What is wrong with the options where there are several documents, and what to write instead."""
     named: str = ""
     """The outcome whose documents are named before the total, because nothing else names each of them."""
 
