@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.test_batch_killed import conversation, killed, store
+from tests.cli.test_batch_killed import conversation, killed, store
 
 from tpharness.cli.repair import RepairIn
 

@@ -24,6 +24,8 @@ __all__ = ["At", "Progress"]
 _EVERY = 0.3
 _LONG = 1.0
 """Seconds after which it is worth saying which document takes them."""
+_NAME = 32
+"""Characters of its name, of which the last say most."""
 _CLEAR = b"\r\x1b[K"
 
 
@@ -43,9 +45,8 @@ class At:
     def __str__(self) -> str:
         of_file = f"{self.share:.0%} of the file" if self.share else ""
         passed = time.monotonic() - self._begun
-        slow = (
-            f"{self._name} ({self._size / 1e6:,.1f} MB) takes {passed:.0f} s" if self._name and passed > _LONG else ""
-        )
+        name = self._name if len(self._name) <= _NAME else f"...{self._name[3 - _NAME :]}"
+        slow = f"{name} ({self._size / 1e6:,.1f} MB) takes {passed:.0f} s" if name and passed > _LONG else ""
         return "; ".join(part for part in (of_file, slow) if part)
 
 
