@@ -18,10 +18,13 @@ from tests.report.test_reports import EVERY_OUTCOME, events, finding, report_of
 from tests.scenarios import load_builtin
 
 from tpharness.clauses import load_rulings
+from tpharness.picture import PageEntry, timeline_of_case
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.report import Report, parse_reports
 from tpharness.report.html import render_html, render_html_of_several
+from tpharness.report.html_find import find_words, tools_of
 from tpharness.run import RunOptions, run_suite
+from tpharness.run.plan import base_case
 from tpharness.targets import Capabilities, Script, TargetOutput
 from tpharness.targets.reference import ReferenceServer, serve_turns
 from tpharness.verdict import Outcome, Result
@@ -243,6 +246,75 @@ def test_a_link_from_a_failure_opens_its_place(broken: Report, width: int, tmp_p
     assert later != words
     assert seen.requests == [file.as_uri()]
     assert seen.errors == []
+
+
+SHOWN = "[...document.querySelectorAll('.result')].filter((one) => one.checkVisibility()).length"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
+def test_cases_are_found_by_their_words(broken: Report, width: int, dark: bool, tmp_path: Path) -> None:
+    """A case, a ruling or a tool, several words together; the field stays in sight, and an empty one hides nothing."""
+    wrong = [result for result in broken.results if not result.outcome.green]
+    last = wrong[-1].id
+    file = tmp_path / "run.html"
+    file.write_text(render_html(broken), "utf-8")
+    find = "document.querySelector('.find input')"
+    type_in = f"(text) => {{ {find}.value = text; {find}.dispatchEvent(new Event('input', {{bubbles: true}})) }}"
+    said = "document.querySelector('.find output').textContent"
+    seen = look_at(
+        file,
+        *(
+            step
+            for words in (last, "R20 three-steps", f"sync.monotonic {last}", "no-such-word", "")
+            for step in (["eval", f"({type_in})('{words}')"], ["eval", SHOWN], ["eval", said])
+        ),
+        ["eval", "window.scrollTo(0, document.querySelector('.find').offsetTop + 300)"],
+        ["eval", f"{find}.getBoundingClientRect().top >= 0"],
+        ["axe"],
+        width=width,
+        dark=dark,
+    )
+    counts, words = seen.results[1:15:3], seen.results[2:15:3]
+    assert len(wrong) > 2
+    assert counts == [1, len(wrong), 1, 0, len(wrong)]
+    assert words == [f"1 of {len(wrong)}", "", f"1 of {len(wrong)}", "none has all of these words", ""]
+    assert seen.results[-2:] == [True, []]
+    assert seen.errors == []
+
+
+@pytest.mark.browser
+def test_cases_are_chosen_by_their_outcomes(tmp_path: Path) -> None:
+    """A box for each outcome that there is, with its count; one that is not ticked hides its cases."""
+    report = report_of(events(*(result for result in EVERY_OUTCOME if not result.outcome.green)))
+    file = tmp_path / "run.html"
+    file.write_text(render_html(report), "utf-8")
+    seen = look_at(
+        file,
+        ["text", ".find"],
+        ["click", ".find input[value=failed]"],
+        ["eval", "[...document.querySelectorAll('.result:not([hidden])')].map((one) => one.dataset.outcome).join()"],
+    )
+    boxes, _, outcomes = seen.results
+    assert "failed (" in boxes
+    assert outcomes
+    assert "failed" not in outcomes.split(",")
+    assert seen.errors == []
+
+
+def test_a_case_is_found_by_its_tools_and_what_decides() -> None:
+    """What its findings need not have in their text."""
+    entry = PageEntry(timeline=timeline_of_case(base_case(load_builtin("basics/tool-call-and-answer"))))
+    assert tools_of(entry) == {"get_weather"}
+    result = Result(id="a/b", outcome=Outcome.FAILED, clauses=("cycle.kept",), findings=(finding(),))
+    assert {"cycle.kept", "R14", "get_weather"} <= set(find_words(result, tools_of(entry)).split())
+
+
+def test_one_case_needs_no_field(broken: Report) -> None:
+    """There is nothing to find among one."""
+    assert 'class="find ' in render_html(broken)
+    (one, *_) = (result for result in broken.results if not result.outcome.green)
+    assert 'class="find ' not in render_html(report_of(events(one)))
 
 
 @pytest.mark.browser

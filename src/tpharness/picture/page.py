@@ -30,7 +30,7 @@ MOST_BYTES = 14_000_000
 """Bytes of JSON that the timelines of a page may have, so that its file stays below 15 MB."""
 
 _ASSETS = Path(__file__).parent / "assets"
-_SCRIPTS = ("dom.js", "tables.js", "threads.js", "timeline.js", "tracks.js", "page.js")
+_SCRIPTS = ("dom.js", "tables.js", "threads.js", "timeline.js", "tracks.js", "page.js", "find.js")
 _MARKUP = re.compile(r"\*\*|`")
 
 

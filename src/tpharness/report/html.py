@@ -34,6 +34,7 @@ from tpharness.picture.tables import json_bytes
 from tpharness.printable import counted
 from tpharness.report.app_verdict import app_verdict
 from tpharness.report.html_causes import cause_cards, counts_bar
+from tpharness.report.html_find import find_field, find_words, tools_of
 from tpharness.report.html_tables import (
     advice_html,
     app_clauses_table,
@@ -140,9 +141,17 @@ def _sections(
     if wrong:
         yield f'<section id="{anchor("")}"><h2>{prefix}Causes</h2>'
         yield f"{cause_cards(groups, report, anchor, shown)}</section>"
+        failed = {result.id.partition("@")[0] for result in wrong[:_MOST_RESULTS]}
+        tools = {name: tools_of(entry) for name, entry in shown.items() if name in failed}
         blocks = [
             _result_block(
-                result, shown, anchor(result.id), turns, opened=number < 3, explained=number < _MOST_EXPLAINED
+                result,
+                shown,
+                anchor(result.id),
+                turns,
+                tools=tools.get(result.id.partition("@")[0], ()),
+                opened=number < 3,
+                explained=number < _MOST_EXPLAINED,
             )
             for number, result in enumerate(wrong[:_MOST_RESULTS])
         ]
@@ -150,7 +159,8 @@ def _sections(
         blocks += [f"<p>and {more} more: --report json:PATH has them all</p>"] if more > 0 else []
         strips = _folded(list(_strips(wrong, shown)), _MOST_STRIPS, "sweep that failed")
         cases = _folded(blocks, _MOST_UNFOLDED, "case that failed")
-        yield f"<section><h2>{prefix}What failed</h2>{strips}{cases}</section>"
+        field = find_field(wrong[:_MOST_RESULTS], anchor("find"))
+        yield f"<section><h2>{prefix}What failed</h2>{field}{strips}{cases}</section>"
     tallies = tally_profiles(report.results)
     if tallies:
         yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
@@ -226,6 +236,7 @@ def _result_block(
     anchor: str,
     turns: _Turns,
     *,
+    tools: Iterable[str],
     opened: bool,
     explained: bool,
 ) -> str:
@@ -237,17 +248,19 @@ def _result_block(
     more = len(result.findings) - _MOST_FINDINGS
     blocks += f"<p>and {counted(more, 'more finding')}</p>" if more > 0 else ""
     link, about = "", ""
+    entry = shown.get(result.id.partition("@")[0])
     if result.id in turns:
         case, shown_turns = turns[result.id]
         about, link = case.about["description"], shown_turns
-    if result.id.partition("@")[0] in shown:
+    if entry is not None:
         address = quote(result.id, safe="/@:", errors="backslashreplace")
         link = f'<p class="scripts-only"><a href="#view/{address}">Show the timeline</a></p>'
-        about = str(shown[result.id.partition("@")[0]].timeline.get("title", ""))
+        about = str(entry.timeline.get("title", ""))
     state = " open" if opened else ""
     title = f"<p>{text_html(about)}</p>" if about else ""
     inner = f"<summary>{head}</summary>{title}{reason}{blocks}{link}"
-    return f'<details class="result" id="{anchor}"{state}>{inner}</details>'
+    found = f'data-outcome="{result.outcome.value}" data-words="{find_words(result, tools)}"'
+    return f'<details class="result" id="{anchor}" {found}{state}>{inner}</details>'
 
 
 def _strips(wrong: Sequence[Result], shown: Mapping[str, PageEntry]) -> Iterator[str]:
