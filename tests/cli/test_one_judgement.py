@@ -23,7 +23,7 @@ from tests.places import places, replace_at
 from tpharness.cli.batch.work import BatchDocument, DocumentDone
 from tpharness.cli.check import CheckAs
 from tpharness.cli.import_ import ImportFrom
-from tpharness.cli.repair import RepairIn
+from tpharness.cli.repair import RepairBy, RepairIn
 from tpharness.errors import InputError, TpharnessError, UsageError
 from tpharness.findings import Level
 from tpharness.histories.stored import formats
@@ -194,7 +194,7 @@ def loads(data: bytes) -> bool:
 def hold(form: str, data: bytes) -> tuple[Found, str]:
     """Hold the three commands to each other; return what was found, and what `repair` did."""
     doc = document(data)
-    check, repair = CheckAs(form, None, Level.MAY), RepairIn(source=form, model=None, writes=True, prints=False)
+    check, repair = CheckAs(form, None, Level.MAY), RepairIn(RepairBy(source=form), writes=True, prints=False)
     try:
         report = check(doc).facts["findings"]
     except UsageError:  # not a request to this API at all
@@ -264,7 +264,7 @@ def test_what_is_not_json_is_said_by_all_of_them() -> None:
     done = CheckAs(None, None, Level.MAY)(doc)
     assert (done.outcome, done.code) == ("wrong", 1)
     for work in (
-        RepairIn(source=None, model=None, writes=True, prints=False),
+        RepairIn(RepairBy(), writes=True, prints=False),
         ImportFrom("ai-sdk", "a", None, "", False),
     ):
         with pytest.raises(InputError):

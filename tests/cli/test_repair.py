@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.stored_conversations import thread_conversation
 
 USER = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
 LATER = {"id": "u2", "role": "user", "parts": [{"type": "text", "text": "And?"}]}
@@ -149,3 +150,45 @@ def test_a_result_beside_an_open_call_is_kept(tmp_path: Path, call: Any) -> None
     assert called.code == 0
     assert "(call c1 of look): closed with an error" in called.out
     assert "HOTEL-77" in call("import", str(target), "--from", "ai-sdk", "--strict").out
+
+
+@pytest.mark.parametrize("form", ["ai-sdk", "pydantic-ai", "openai-chat", "anthropic", "openai-responses", "thread"])
+def test_a_text_that_goes_with_its_call_is_named(form: str, tmp_path: Path, call: Any) -> None:
+    """Somebody has read it: its beginning is printed, and with --json all of it (R21)."""
+    words = "Let me look for a room in Paris that has a view, a desk, and a bed that is long enough for me."
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps(_with_open_call(form, words)), "utf-8")
+    printed = call("repair", str(path), "--from", form).out
+    assert f"left out with its response; it said '{words[:80]}…' [R21]" in printed
+    (change, *_) = json.loads(call("repair", str(path), "--from", form, "--json").out)["changes"]
+    assert change["said"] == words
+
+
+def _with_open_call(form: str, words: str) -> Any:
+    """Return a conversation that goes on after an answer with a text and a call that was never answered."""
+    asked, more = {"role": "user", "content": "Hi"}, {"role": "user", "content": "And?"}
+    if form == "ai-sdk":
+        return [USER, {**OPEN, "parts": [{"type": "text", "text": words}, CALL]}, LATER]
+    if form == "openai-chat":
+        function = {"name": "look", "arguments": "{}"}
+        called = {"role": "assistant", "content": words, "tool_calls": [{"id": "c1", "function": function}]}
+        return [asked, called, more]
+    if form == "anthropic":
+        use = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+        return [asked, {"role": "assistant", "content": [{"type": "text", "text": words}, use]}, more]
+    if form == "openai-responses":
+        said = {"role": "assistant", "content": [{"type": "output_text", "text": words}]}
+        return [asked, said, {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}, more]
+    answer = [
+        {"part_kind": "text", "content": words},
+        {"part_kind": "tool-call", "tool_name": "look", "tool_call_id": "c1", "args": {}},
+    ]
+    prompts = [{"part_kind": "user-prompt", "content": text} for text in ("Hi", "And?")]
+    if form == "pydantic-ai":
+        first, last = ({"kind": "request", "parts": [prompt]} for prompt in prompts)
+        return [first, {"kind": "response", "parts": answer}, last]
+    thread = thread_conversation(0, 1)
+    messages = thread["turns"][1]["messages"]
+    messages[0]["parts"] = answer
+    del messages[1]
+    return thread

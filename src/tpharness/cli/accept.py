@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import BatchDocument, DocumentDone, document_json
+from tpharness.cli.batch.work import BatchDocument, DocumentDone, document_json, not_judged
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.finding_log import keep_first
@@ -41,7 +41,12 @@ class AcceptBy:
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         value, notes = document_json(document)
-        request = read_request(value, provider=self.api, model=self.model, server=self.server)
+        try:
+            request = read_request(value, provider=self.api, model=self.model, server=self.server)
+        except UsageError as error:
+            if document.alone:
+                raise
+            return not_judged(error)
         found = check_payload(request.provider, request.payload, options=request.options)
         if self.types:
             found += check_sdk_types(request.provider, request.payload)
@@ -72,7 +77,7 @@ def accept(
     model: Annotated[str | None, Option(help="The model, where the request does not name it.")] = None,
     server: Annotated[
         str | None,
-        Option(help=f"A server that takes less than the API's own: {', '.join(_SERVERS)}; else the model says it."),
+        Option(help=f"A server that takes less: {', '.join(_SERVERS)}; it says the API, too. Else the model says it."),
     ] = None,
     types: Annotated[
         bool, Option("--types", help="Also check against the official SDK's types (extra: providers).")
@@ -100,9 +105,10 @@ def accept(
     if repair:
         if find_spec("tpharness.histories") is None:
             raise UsageError("--repair needs the package tpharness.histories", hint="install tpharness whole")
-        from tpharness.cli.repair import repair_each  # noqa: PLC0415  # of a room
+        from tpharness.cli.repair import RepairBy, repair_each  # noqa: PLC0415  # of a room
 
-        repair_each(files, api, model, options, writes=bool(output), drop_results=drop_results, of_request=True)
+        by = RepairBy(source=api, model=model, server=server, drop_results=drop_results, of_request=True)
+        repair_each(files, by, options, writes=bool(output))
     each_document(files, AcceptBy(api, model, types, level, server), options)
 
 

@@ -7,64 +7,93 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, parse_document
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, not_judged, parse_document
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
-from tpharness.findings import Finding, quote
+from tpharness.findings import Finding, Level, quote
 from tpharness.histories.stored.formats import STORED_FORMATS, Repaired, format_of, repair_stored, require_format
 from tpharness.histories.stored.problems import DROPPED_KINDS
 from tpharness.histories.stored.sequence import Change
 from tpharness.model_apis.request import read_request
 
-__all__ = ["repair", "repair_each"]
+__all__ = ["RepairBy", "repair", "repair_each"]
 
 _REPAIRED, _LEFT = "repaired", "not repaired"
+_UNCERTAIN = "uncertain"
+"""What `accept` calls a request that only some servers refuse."""
+_SHOWN = 80
+"""So much of a text is printed that somebody knows which one it was; --json has all of it."""
 _DROPPED = {kind.code for kind in DROPPED_KINDS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairBy:
+    """What documents are repaired by.
+
+    The document is a request to a model's API, whatever else it might be, if it is `of_request`. Then what somebody
+    might refuse is not good enough.
+    """
+
+    source: str | None = None
+    model: str | None = None
+    server: str | None = None
+    drop_results: bool = False
+    of_request: bool = False
+
+    def format_of(self, value: Any, name: str) -> str:
+        """Return the format of a document. UsageError where it is not plain."""
+        if self.of_request:
+            read = read_request(value, provider=self.source, model=self.model, server=self.server)
+            return require_format(read.provider)
+        if self.source is not None:
+            return require_format(self.source)
+        if (plain := format_of(value)) is not None:
+            return plain
+        raise UsageError(
+            f"{name} could be in several formats, or in none that is known",
+            hint=f"name it: --from {'|'.join(STORED_FORMATS)}",
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class RepairIn:
     """Repairs a document."""
 
-    source: str | None
-    model: str | None
+    by: RepairBy
     writes: bool
     prints: bool
-    drop_results: bool = False
-    of_request: bool = False
-    """Whether the document is a request to a model's API, whatever else it might be."""
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         parsed = parse_document(document)
-        value = parsed.value
-        if self.of_request:
-            found = require_format(read_request(value, provider=self.source, model=self.model).provider)
-        elif self.source is not None:
-            found = require_format(self.source)
-        elif (plain := format_of(value)) is not None:
-            found = plain
-        else:
-            raise UsageError(
-                f"{document.name} could be in several formats, or in none that is known",
-                hint=f"name it: --from {'|'.join(STORED_FORMATS)}",
-            )
+        try:
+            found = self.by.format_of(parsed.value, document.name)
+        except UsageError as error:
+            if document.alone:
+                raise
+            return not_judged(error)
         if parsed.incomplete:  # what is not in the value, such as the first of two equal keys, would be lost
-            repaired = Repaired(value=value, left=parsed.incomplete)
+            repaired = Repaired(value=parsed.value, left=parsed.incomplete)
         else:
-            repaired = repair_stored(value, found, model=self.model, drop_results=self.drop_results)
+            by = self.by
+            repaired = repair_stored(
+                parsed.value,
+                found,
+                model=by.model,
+                server=by.server,
+                certain=by.of_request,
+                drop_results=by.drop_results,
+            )
         odd = [finding for finding in parsed.findings if finding not in parsed.incomplete]
         notes = tuple(BatchNote(line=finding.line()) for finding in odd)
         named = "" if document.alone else f"{document.name}: "
         lines = [f"{named}{_words(change)}" for change in repaired.changes]
-        outcome = "valid"
-        if repaired.changes:
-            outcome = _REPAIRED if self.writes else "to be repaired"
-        elif repaired.left:
-            outcome = _LEFT
-            lines += [f"{named}not repaired: {_left(finding, repaired.refused)}" for finding in repaired.left]
+        outcome = _LEFT if parsed.incomplete else self._outcome(repaired)
+        if outcome == _LEFT or self.by.of_request:
+            word = _LEFT if outcome == _LEFT else _UNCERTAIN
+            lines += [f"{named}{word}: {_left(finding, repaired.refused)}" for finding in repaired.left]
         if document.alone:
             lines.append(f"{document.name}: {found}, {outcome}")
-        code = int(outcome == _LEFT or (not self.writes and outcome != "valid"))
+        code = int(outcome != "valid" and not (self.writes and outcome == _REPAIRED))
         facts = {
             "format": found,
             "changes": [_as_json(change) for change in repaired.changes],
@@ -77,10 +106,22 @@ class RepairIn:
             return DocumentDone(outcome=outcome, code=code, value=result, notes=(*notes, *shown), facts=facts)
         return DocumentDone(outcome=outcome, code=code, value=result, lines=tuple(lines), notes=notes, facts=facts)
 
+    def _outcome(self, repaired: Repaired) -> str:
+        if any(finding.level is Level.MUST for finding in repaired.left):
+            return _LEFT
+        changed = "" if not repaired.changes else _REPAIRED if self.writes else "to be repaired"
+        uncertain = _UNCERTAIN if self.by.of_request and repaired.left else ""
+        return ", ".join(filter(None, (changed, uncertain))) or "valid"
+
 
 def _words(change: Change) -> str:
     decided = f" [{change.ruling}]" if change.ruling else ""
-    return f"{change.pointer or '(root)'}: {change.kind.title}{_named(change)}: {change.done}{decided}"
+    said = f"; it said {quote(_beginning(change.said))}" if change.said else ""
+    return f"{change.pointer or '(root)'}: {change.kind.title}{_named(change)}: {change.done}{said}{decided}"
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _named(change: Change) -> str:
@@ -108,6 +149,7 @@ def _as_json(change: Change) -> dict[str, Any]:
         "call_id": change.call_id,
         "tool": change.tool,
         "content": change.content,
+        "said": change.said,
     }
 
 
@@ -143,20 +185,12 @@ def repair(
     if rejected and not output:
         raise UsageError("--rejected keeps what is not repaired, and without -o nothing is", hint="name an -o")
     options = BatchOptions(output=output or "-", as_json=json, jobs=jobs, resume=resume, force=force, rejected=rejected)
-    repair_each(files, source, model, options, writes=bool(output), drop_results=drop_results)
+    by = RepairBy(source=source, model=model, drop_results=drop_results)
+    repair_each(files, by, options, writes=bool(output))
 
 
-def repair_each(
-    files: list[str],
-    source: str | None,
-    model: str | None,
-    options: BatchOptions,
-    *,
-    writes: bool,
-    drop_results: bool = False,
-    of_request: bool = False,
-) -> None:
+def repair_each(files: list[str], by: RepairBy, options: BatchOptions, *, writes: bool) -> None:
     """Repair the documents, and exit; also for `tpharness accept --repair`."""
     prints = writes and options.output == "-" and not options.as_json
-    work = RepairIn(source, model, writes, prints, drop_results, of_request)
+    work = RepairIn(by, writes, prints)
     each_document(files, work, replace(options, makes=writes, verdict=None if prints else _verdict))

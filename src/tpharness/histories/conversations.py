@@ -86,20 +86,23 @@ def repair(
     *,
     format: RepairFormat | None = None,  # noqa: A002  # as everybody calls it
     model: str | None = None,
+    server: str | None = None,
+    certain: bool = False,
     drop_results: bool = False,
 ) -> Repaired:
     """Repair a stored conversation as far as it can be done mechanically; what was given is not changed.
 
     `format` is recognised where it is plain. The `value` of the result is valid, or the document that was given, and
-    `left` says what is still wrong. `model` decides what a request to an API may have. What a tool has returned is left
-    out only with `drop_results`, where it has no place; else `refused` names it.
+    `left` says what is still wrong. `model`, or `server` where another one than the API's own answers, decides what a
+    request may have; with `certain` what only some servers refuse is mended in one as well. What a tool has returned is
+    left out only with `drop_results`, where it has no place; else `refused` names it.
 
     UsageError for another format, and where it has to be named.
     """
     found = require_format(format) if format is not None else format_of(document)
     if found is None:
         raise UsageError("the format of the conversation is not plain", hint=f"format= {', '.join(STORED_FORMATS)}")
-    return repair_stored(document, found, model=model, drop_results=drop_results)
+    return repair_stored(document, found, model=model, server=server, certain=certain, drop_results=drop_results)
 
 
 def _known(name: str, names: Any) -> str:

@@ -13,7 +13,7 @@ from tpharness.model_apis.ollama.row import OLLAMA
 from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.openai_responses.row import OPENAI_RESPONSES
 
-__all__ = ["APIS", "API_NAMES", "FALLBACK", "ApiName", "find_api", "find_server"]
+__all__ = ["APIS", "API_NAMES", "FALLBACK", "ApiName", "api_of_server", "find_api", "find_server"]
 
 APIS: Mapping[str, ModelApi] = {
     api.name: api
@@ -41,6 +41,12 @@ def find_api(name: str) -> ModelApi:
     if name not in APIS:
         raise UsageError(f"no model API is called {name!r}", hint=f"one of {', '.join(API_NAMES)}")
     return APIS[name]
+
+
+def api_of_server(server: str) -> ApiName | None:
+    """Return the API of which alone this is a server, None for an unknown name or one of several APIs."""
+    found = [api.name for api in APIS.values() if server in api.servers]
+    return found[0] if len(found) == 1 else None
 
 
 def find_server(api: ModelApi, server: str | None, model: str = "") -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.errors import UsageError
-from tpharness.model_apis.registry import API_NAMES, APIS, ApiName, find_api, find_server
+from tpharness.model_apis.registry import API_NAMES, APIS, ApiName, api_of_server, find_api, find_server
 from tpharness.model_apis.rule import Options
 from tpharness.model_apis.shape import as_list, objects, string
 
@@ -41,7 +41,7 @@ def read_request(
 ) -> ModelRequest:
     """Read a request body, or a list of messages, items or contents.
 
-    `server` names another server of the API, which takes less.
+    `server` names another server of the API, which takes less; where it is one of a single API, the API is that one.
 
     UsageError if `provider` is not an API or `server` not one of its servers, if the request does not show its API,
     and for what is not a request.
@@ -54,7 +54,7 @@ def read_request(
             hint="give the body of the request as it is sent, or its list of messages, items or contents",
         )
     _refuse_other_formats(value)
-    api = find_api(provider or _guess(value))
+    api = find_api(provider or _guess(value, server))
     field = api.entries
     if isinstance(value, Mapping) and field not in value:
         has = ", ".join(map(repr, list(value)[:8])) or "nothing"
@@ -111,17 +111,25 @@ def _is_converse(value: Any) -> bool:
     return bool(_CONVERSE_FIELDS & body.keys()) or any(_CONVERSE_BLOCKS & block.keys() for block in blocks)
 
 
-def _guess(value: Any) -> ApiName:
+def _guess(value: Any, server: str | None) -> ApiName:
+    implied = api_of_server(server) if server is not None else None
+    shown = _signs(value)
+    if implied is not None and (not shown or implied in shown):
+        return implied
+    if len(shown) == 1:
+        return shown[0]
+    what = f"has marks of {' and of '.join(sorted(shown))}" if shown else "could be for several model APIs"
+    raise UsageError(f"this request {what}", hint=f"name the API: --api {'|'.join(API_NAMES)}")
+
+
+def _signs(value: Any) -> list[ApiName]:
+    """Return the APIs of which a request has what no other API has."""
     body: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
     lists = [body[field] for field in dict.fromkeys(api.entries for api in APIS.values()) if field in body]
     entries = [entry.value for one in (lists if body else [value]) for entry in objects(one, "")]
     owner = next((api.name for api in APIS.values() if api.owns(body, entries)), None)
     if owner is not None:
-        return owner
-    found = [
+        return [owner]
+    return [
         api.name for api in APIS.values() if api.has_options(body) or any(api.has_entry(entry) for entry in entries)
     ]
-    if len(found) == 1:
-        return found[0]
-    what = f"has marks of {' and of '.join(sorted(found))}" if found else "could be for several model APIs"
-    raise UsageError(f"this request {what}", hint=f"name the API: --api {'|'.join(API_NAMES)}")

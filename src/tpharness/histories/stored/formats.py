@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from tpharness.document_files import NO_TIME
@@ -51,8 +52,8 @@ class Repaired:
     """A repaired document.
 
     `value` is the document that was given, if nothing was wrong or if not all of it can be repaired: `left` is what is
-    still wrong then. `changes` are those that were made. `refused` names the calls and results that stand in the way:
-    changes with nothing `done`, each with its tool and what it returned.
+    still wrong then, and in a repaired one what is still doubtful. `changes` are those that were made. `refused` names
+    the calls and results that stand in the way: changes with nothing `done`, each with its tool and what it returned.
     """
 
     value: Any
@@ -104,19 +105,24 @@ def require_format(name: str) -> StoredFormat:
 
 
 def check_stored(
-    value: Any, name: StoredFormat, *, model: str | None = None, observations: bool = True, safe: bool = False
+    value: Any,
+    name: StoredFormat,
+    *,
+    model: str | None = None,
+    server: str | None = None,
+    observations: bool = True,
+    safe: bool = False,
 ) -> list[Finding]:
     """Return what is wrong with a document of a format: the one judgement, of `check`, `repair` and `import`.
 
-    `model` decides what a request may have; `observations` and `safe` are those of `check_thread`.
+    `model` and `server` decide what a request may have; `observations` and `safe` are those of `check_thread`.
     """
     if name == "thread":
         return check_as_read(value, observations=observations, safe=safe)
     if name in API_NAMES:
-        request = read_request(value, provider=name, model=model)
+        request = read_request(value, provider=name, model=model, server=server)
         found = check_payload(request.provider, request.payload, options=request.options)
-        _, changes = requests.repair_request(value, name)
-        return found + [change.finding() for change in changes if change.kind is problems.HALF_ARGUMENTS]
+        return found + requests.find_half_arguments(value, name)
     messages = messages_of(value)
     if name == LOG:
         return check_log(messages)
@@ -174,22 +180,39 @@ def _in_messages(finding: Finding) -> Finding:
     return replace(finding, place=Place(pointer=""), message=message)
 
 
-def repair_stored(value: Any, name: StoredFormat, *, model: str | None = None, drop_results: bool = False) -> Repaired:
+def repair_stored(
+    value: Any,
+    name: StoredFormat,
+    *,
+    model: str | None = None,
+    server: str | None = None,
+    certain: bool = False,
+    drop_results: bool = False,
+) -> Repaired:
     """Repair a document of a format as far as it can be done mechanically; the result is valid, or what was given.
 
-    What a tool has returned is left out only with `drop_results`, and only where it has no place.
+    What a tool has returned is left out only with `drop_results`, and only where it has no place. With `certain` what
+    only some servers of an API refuse is mended in a request as well, and said where it cannot be mended.
     """
-    before = check_stored(value, name, model=model, observations=False)
-    weakest = Level.MUST if name in API_NAMES else Level.SHOULD
+    judged = partial(check_stored, name=name, model=model, server=server, observations=False)
+    before = judged(value)
+    weakest = Level.MUST if name in API_NAMES and not certain else Level.SHOULD
     if not any(finding.level.rank <= weakest.rank for finding in before):
         return Repaired(value=value)
-    made, changes = _repaired(value, name, drop_results)
-    after = check_stored(made, name, model=model, observations=False)
+    if name in API_NAMES:
+        options = read_request(value, provider=name, model=model, server=server).options
+        made, changes = requests.repair_request(
+            value, name, options=options, certain=certain, drop_results=drop_results
+        )
+    else:
+        made, changes = _repaired(value, name, drop_results)
+    after = judged(made)
     done = [change for change in changes if change.done]
-    if done and not _breaks_rules(after):
+    better = _breaks_rules(before) or not certain or len(after) < len(before)
+    if done and better and not _breaks_rules(after):
         return Repaired(value=made, changes=tuple(done), left=tuple(after))
     if not _breaks_rules(before):
-        return Repaired(value=value)
+        return Repaired(value=value, left=tuple(before) if certain else ())
     mended = {(change.kind.code, change.pointer) for change in done}
     wrong = [finding for finding in before if finding.level is Level.MUST]
     left = [finding for finding in wrong if (finding.code, finding.place.pointer) not in mended] or wrong
@@ -199,8 +222,6 @@ def repair_stored(value: Any, name: StoredFormat, *, model: str | None = None, d
 def _repaired(value: Any, name: StoredFormat, drop_results: bool) -> tuple[Any, list[Change]]:
     if name == "thread":
         return (value, []) if find_shape_problem(value) is not None else repair_thread(value, drop_results=drop_results)
-    if name in API_NAMES:
-        return requests.repair_request(value, name, drop_results=drop_results)
     messages = messages_of(value)
     if name == LOG:
         return value, []  # nothing is repaired: an import leaves out what was cut, and its program writes the log

@@ -145,7 +145,8 @@ def _read_part(part: Mapping[str, Any], pointer: str) -> StoredPart:
         said: Any = {"tool": str(part["tool_name"]), "content": part.get("content"), "identity": without_time(part)}
         call_id = str(part.get("tool_call_id"))
         return StoredPart(kind="answer", pointer=pointer, raw=part, call_id=call_id, failed=failed, **said)
-    return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
+    text = part["content"] if kind == "text" else ""
+    return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part, text=text)
 
 
 def _written(message: StoredMessage, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,47 +1,92 @@
-"""Requests to a model's API: the least change with which one is taken, for the APIs whose calls and answers have ids.
+"""Requests to a model's API: the least change with which one is taken.
 
-In: the body of a request or its list of messages. Out: the same with the change. Whether it is taken then is for the
-rules of the API to say. Gemini's calls have no ids, so nothing is changed there.
+In: the body of a request or its list of messages. Out: the same with the change. Calls and answers are brought together
+here, for the APIs whose calls have ids; what else the rules of the API find is for `request_rules`. Whether the request
+is taken then is for the rules to say.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
+from tpharness.findings import Finding, Kind, Level
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half, read_object
+from tpharness.histories.stored.request_draft import Draft
+from tpharness.histories.stored.request_rules import mend_by_rules
 from tpharness.histories.stored.sequence import NO_RESULT, Change, Repairing, StoredMessage, StoredPart
+from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.registry import find_api
+from tpharness.model_apis.rule import Options
 
-__all__ = ["repair_request"]
+__all__ = ["find_half_arguments", "repair_request"]
+
+_Placed: TypeAlias = tuple[str, Any]
+"""An entry behind the place that it had."""
 
 
-def repair_request(value: Any, name: str, *, drop_results: bool = False) -> tuple[Any, list[Change]]:
-    """Return the request without what is wrong with its calls and answers, and the changes."""
-    field = "input" if name == "openai-responses" else "messages"
-    entries = value.get(field) if isinstance(value, Mapping) else value
-    repair = {"openai-chat": _chat, "anthropic": _anthropic, "openai-responses": _responses}.get(name)
-    if repair is None or not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+_STRUCTURED = {"chat-call-twice", "responses-call-id-twice"}
+"""Codes below MUST of calls that may be there twice."""
+
+
+def repair_request(
+    value: Any, name: str, *, options: Options, certain: bool = False, drop_results: bool = False
+) -> tuple[Any, list[Change]]:
+    """Return the request without what is wrong with it, and the changes; `options` are those of the rules.
+
+    With `certain` it is mended also where only some servers refuse it.
+    """
+    draft = Draft.of(value, find_api(name).entries)
+    if draft is None:
         return value, []
-    base = f"/{field}" if isinstance(value, Mapping) else ""
-    made, changes = repair(entries, base, drop_results)
-    return ({**value, field: made} if isinstance(value, Mapping) else made), changes
+    found = check_payload(name, value, options=options)
+    changes: list[Change] = []
+    if any(one.level is Level.MUST or (certain and one.code in _STRUCTURED) for one in found):
+        changes = _bring_together(draft, name, drop_results)
+    changes = [*changes, *mend_by_rules(draft, name, options, certain=certain)]
+    return draft.value(), changes
+
+
+def find_half_arguments(value: Any, name: str) -> list[Finding]:
+    """Return half arguments, which an API takes and no history should have."""
+    draft = Draft.of(value, find_api(name).entries)
+    changes = [] if draft is None else _bring_together(draft, name, drop_results=False)
+    return [change.finding() for change in changes if change.kind is p.HALF_ARGUMENTS]
+
+
+def _bring_together(draft: Draft, name: str, drop_results: bool) -> list[Change]:
+    repair = {"openai-chat": _chat, "anthropic": _anthropic, "openai-responses": _responses}.get(name)
+    if repair is None:
+        return []
+    made, changes = repair(draft, drop_results)
+    if any(change.done for change in changes):
+        draft.replace_all(made)
+    return changes
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
+def _text(content: Any) -> str:
+    """Return what a person reads in the content of a message."""
+    if isinstance(content, str):
+        return content
+    texts = [one.get("text") for one in _objects(content) if one.get("type") in ("text", "output_text")]
+    return "\n\n".join(text for text in texts if isinstance(text, str))
+
+
 # ------------------------------------------------------------------------------------------------ chat completions
 
 
-def _chat(entries: list[Any], base: str, drop_results: bool) -> tuple[list[Any], list[Change]]:
+def _chat(draft: Draft, drop_results: bool) -> tuple[list[_Placed], list[Change]]:
     sequence = []
-    for index, entry in enumerate(entries):
-        pointer = f"{base}/{index}"
+    for pointer, entry in draft.pairs():
         if entry.get("role") == "assistant":
-            said = [StoredPart(kind="other", pointer=pointer, raw=entry)] if entry.get("content") else []
+            content = entry.get("content")
+            said = [StoredPart(kind="other", pointer=pointer, raw=entry, text=_text(content))] if content else []
             calls = [
                 _chat_call(call, f"{pointer}/tool_calls/{k}")
                 for k, call in enumerate(_objects(entry.get("tool_calls")))
@@ -56,14 +101,14 @@ def _chat(entries: list[Any], base: str, drop_results: bool) -> tuple[list[Any],
             part = StoredPart(kind=kind, pointer=pointer, raw=entry, **about)
             sequence.append(StoredMessage(kind="request", pointer=pointer, raw=entry, parts=[part]))
     repairing = Repairing(sequence, close=_closed_in_chat, drop_results=drop_results)
-    made: list[Any] = []
+    made: list[_Placed] = []
     for message in repairing.messages:
         if message.kind == "request":
-            made += [part.raw for part in message.parts]
+            made += [(part.pointer, part.raw) for part in message.parts]
             continue
         calls = [part.raw for part in message.parts if part.kind == "call"]
-        rest = {name: field for name, field in message.raw.items() if name != "tool_calls"}
-        made.append({**rest, "tool_calls": calls} if calls else rest)
+        rest = {name: field for name, field in message.raw.items() if name != "tool_calls" or field == []}
+        made.append((message.pointer, {**rest, "tool_calls": calls} if calls else rest))
     return made, repairing.changes
 
 
@@ -94,11 +139,10 @@ def _is_half(arguments: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ anthropic
 
 
-def _anthropic(entries: list[Any], base: str, drop_results: bool) -> tuple[list[Any], list[Change]]:
+def _anthropic(draft: Draft, drop_results: bool) -> tuple[list[_Placed], list[Change]]:
     changes: list[Change] = []
     sequence = []
-    for index, entry in enumerate(entries):
-        pointer = f"{base}/{index}"
+    for pointer, entry in draft.pairs():
         content = entry.get("content")
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
         parts = []
@@ -116,16 +160,21 @@ def _anthropic(entries: list[Any], base: str, drop_results: bool) -> tuple[list[
             StoredMessage(kind=kind, pointer=pointer, raw=entry, parts=parts, must_answer=kind == "response")
         )
     repairing = Repairing(sequence, close=_closed_block, drop_results=drop_results)
-    made: list[dict[str, Any]] = []
+    made: list[_Placed] = []
     for message in repairing.messages:
-        answers = [part.raw for part in message.parts if part.kind == "answer"]
-        blocks = [*answers, *(part.raw for part in message.parts if part.kind != "answer")]  # answers come first
+        answers_first = sorted(message.parts, key=lambda part: part.kind != "answer")
+        if answers_first != message.parts:
+            done = "its results put before what the user says"
+            changes.append(
+                Change(kind=Kind.of_report("anthropic-result-after-text"), pointer=message.pointer, done=done)
+            )
+        blocks = [part.raw for part in answers_first]
         if message.made:
-            made.append({"role": "user", "content": blocks})
+            made.append((message.pointer, {"role": "user", "content": blocks}))
         elif isinstance(message.raw.get("content"), str) and len(blocks) == 1:
-            made.append(dict(message.raw))
+            made.append((message.pointer, dict(message.raw)))
         else:
-            made.append({**message.raw, "content": blocks})
+            made.append((message.pointer, {**message.raw, "content": blocks}))
     return made, [*changes, *repairing.changes]
 
 
@@ -148,7 +197,7 @@ def _block(block: Any, pointer: str, changes: list[Change]) -> StoredPart:
         failed = block.get("is_error") is True
         said: Any = {"call_id": str(block.get("tool_use_id")), "content": block.get("content"), "identity": block}
         return StoredPart(kind="answer", pointer=pointer, raw=block, failed=failed, **said)
-    return StoredPart(kind="other", pointer=pointer, raw=block)
+    return StoredPart(kind="other", pointer=pointer, raw=block, text=_text([block]))
 
 
 def _closed_block(call: StoredPart) -> dict[str, Any]:
@@ -158,11 +207,11 @@ def _closed_block(call: StoredPart) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ responses
 
 
-def _responses(entries: list[Any], base: str, drop_results: bool) -> tuple[list[Any], list[Change]]:
+def _responses(draft: Draft, drop_results: bool) -> tuple[list[_Placed], list[Change]]:
     """Each response is the items up to the next input; reasoning goes with its calls."""
     sequence: list[StoredMessage] = []
-    for index, entry in enumerate(entries):
-        part = _item(entry, f"{base}/{index}")
+    for pointer, entry in draft.pairs():
+        part = _item(entry, pointer)
         kind: Any = "request" if part.kind in ("answer", "prompt") else "response"
         if sequence and sequence[-1].kind == kind:
             sequence[-1].parts.append(part)
@@ -172,7 +221,8 @@ def _responses(entries: list[Any], base: str, drop_results: bool) -> tuple[list[
                 StoredMessage(kind=kind, pointer=part.pointer, raw=entry, parts=[part], must_answer=kind == "response")
             )
     repairing = Repairing(sequence, close=_closed_item, drop_results=drop_results)
-    return [part.raw for message in repairing.messages for part in message.parts], repairing.changes
+    made = [(part.pointer, part.raw) for message in repairing.messages for part in message.parts]
+    return made, repairing.changes
 
 
 def _item(item: Mapping[str, Any], pointer: str) -> StoredPart:
@@ -187,7 +237,7 @@ def _item(item: Mapping[str, Any], pointer: str) -> StoredPart:
         said: Any = {"call_id": call_id, "content": item.get("output"), "identity": (kind, item.get("output"))}
         return StoredPart(kind="answer", pointer=pointer, raw=item, **said)
     says = item.get("role") in ("user", "system", "developer")
-    return StoredPart(kind="prompt" if says else "other", pointer=pointer, raw=item)
+    return StoredPart(kind="prompt" if says else "other", pointer=pointer, raw=item, text=_text(item.get("content")))
 
 
 def _closed_item(call: StoredPart) -> dict[str, Any]:

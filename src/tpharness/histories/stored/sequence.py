@@ -31,7 +31,7 @@ class StoredPart:
 
     A call may have `half` arguments; an answer may say that the call has `failed`. A part may be `unfinished`: it was
     still being written. `identity` is equal for parts that say the same; `answer` is the identity of the answer that
-    stands in the part of a call. `tool` and `content` are what people know a result by.
+    stands in the part of a call. `tool` and `content` are what people know a result by, and `text` what they have read.
     """
 
     kind: Literal["call", "answer", "prompt", "other"]
@@ -45,6 +45,7 @@ class StoredPart:
     answer: Any = None
     tool: str = ""
     content: Any = None
+    text: str = ""
     came_at: str = ""
     """When a part that was moved came, if the message that it is in now has another time."""
 
@@ -79,6 +80,11 @@ class StoredMessage:
         return [part for part in self.parts if part.kind == "call"]
 
     @property
+    def text(self) -> str:
+        """What it says to the user."""
+        return "\n\n".join(part.text for part in self.parts if part.text)
+
+    @property
     def prompts(self) -> bool:
         """Whether the user says something in it."""
         return any(part.kind == "prompt" for part in self.parts)
@@ -88,7 +94,8 @@ class StoredMessage:
 class Change:
     """What was wrong at a place, and what was done about it; `done` is "" where nothing can be done mechanically.
 
-    One that is about a call or its answer has its id and tool; one about an answer, also what the tool returned.
+    One that is about a call or its answer has its id and tool; one about an answer, also what the tool returned. `said`
+    is the text that is left out with it, which somebody may have read.
     """
 
     kind: Kind
@@ -99,6 +106,7 @@ class Change:
     call_id: str = ""
     tool: str = ""
     content: Any = None
+    said: str = ""
 
     def finding(self) -> Finding:
         """Return it as what is wrong."""
@@ -141,15 +149,22 @@ class Repairing:
         self._drop_empty()
 
     def _note(
-        self, kind: Kind, at: StoredMessage | StoredPart, done: str, ruling: str, *, answer: StoredPart | None = None
+        self,
+        kind: Kind,
+        at: StoredMessage | StoredPart,
+        done: str,
+        ruling: str,
+        *,
+        answer: StoredPart | None = None,
+        said: str = "",
     ) -> None:
         """Note a change; one about a call or an answer names the result, that of `answer` or of the part."""
         if isinstance(at, StoredMessage):
             got = at.identity if kind is p.MESSAGE_TWICE else None
-            self.changes.append(Change(kind=kind, pointer=at.pointer, done=done, got=got, ruling=ruling))
+            self.changes.append(Change(kind=kind, pointer=at.pointer, done=done, got=got, ruling=ruling, said=said))
             return
         result = answer or at
-        named = {"call_id": at.call_id, "tool": at.tool or result.tool, "content": result.content}
+        named = {"call_id": at.call_id, "tool": at.tool or result.tool, "content": result.content, "said": said}
         self.changes.append(Change(kind=kind, pointer=at.pointer, done=done, got=at.call_id, ruling=ruling, **named))
 
     def _sweep(self) -> None:
@@ -337,7 +352,7 @@ class Repairing:
             self._gone |= {call, self._answer_of.get(call, call)}
         for part in response.parts if response.cut else ():
             if part.unfinished and part not in without:
-                self._note(p.STREAMING, part, "left out", "R20")
+                self._note(p.STREAMING, part, "left out", "R20", said=part.text)
                 self._gone.add(part)
         for call in without:
             if call.unfinished:
@@ -350,12 +365,13 @@ class Repairing:
             self._note(p.UNANSWERED, call, "closed with an error, since other calls of its response have run", "R21")
 
     def _drop(self, response: StoredMessage, half: list[StoredPart], without: list[StoredPart]) -> None:
+        done, said = "left out with its response", response.text
         for call in half:
-            self._note(p.HALF_ARGUMENTS, call, "left out with its response", "R60", answer=self._answer_of.get(call))
+            self._note(p.HALF_ARGUMENTS, call, done, "R60", answer=self._answer_of.get(call), said=said)
         for call in without if not response.cut else ():
-            self._note(p.UNANSWERED, call, "left out with its response", "R21")
+            self._note(p.UNANSWERED, call, done, "R21", said=said)
         if response.cut:
-            self._note(p.STREAMING, response, "left out", "R20")
+            self._note(p.STREAMING, response, "left out", "R20", said=said)
         self._gone.add(response)
         self._gone |= {self._answer_of[call] for call in response.calls if call in self._answer_of}
 

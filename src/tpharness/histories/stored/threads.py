@@ -167,7 +167,8 @@ def _read(part: Mapping[str, Any], pointer: str) -> StoredPart:
         }
         call_id = str(part["tool_call_id"])
         return StoredPart(kind="answer", pointer=pointer, raw=part, call_id=call_id, failed=failed, **said)
-    return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part)
+    text = str(part.get("content") or "") if kind == "text" else ""
+    return StoredPart(kind="prompt" if kind == "user-prompt" else "other", pointer=pointer, raw=part, text=text)
 
 
 def _written(turn: Mapping[str, Any], messages: list[StoredMessage]) -> dict[str, Any] | None:

@@ -179,7 +179,8 @@ def _sequence(
 def _read(part: Mapping[str, Any], pointer: str) -> StoredPart:
     unfinished = part.get("state") in ("streaming", "input-streaming")
     if not _is_call(part) or part.get("providerExecuted"):
-        return StoredPart(kind="other", pointer=pointer, raw=part, unfinished=unfinished)
+        text = str(part.get("text") or "") if part["type"] == "text" else ""
+        return StoredPart(kind="other", pointer=pointer, raw=part, unfinished=unfinished, text=text)
     state, arguments = part.get("state"), part.get("input")
     missing = arguments is None and state == "output-available"
     half = missing or (are_half(arguments) and state != "input-streaming" and not part.get("rawInput"))

@@ -21,7 +21,7 @@ from tpharness.model_apis.history_parts import (
 from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.shape import string, value_of
 
-__all__ = ["write_payload"]
+__all__ = ["thinking_as_text", "write_payload"]
 
 _AUDIO = ("wav", "mp3")
 _TEXTS = ("application/json", "application/xml", "application/yaml")
@@ -56,13 +56,18 @@ def _assistant(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             case "thinking" if (name := _thinking_field(part)) is not None:
                 thinking[name] = "\n\n".join([thinking[name], content] if name in thinking else [content])
             case "thinking":
-                texts.append(f"<think>\n{content}\n</think>")
+                texts.append(thinking_as_text(content))
             case "tool-call":
                 function = {"name": string(part, "tool_name"), "arguments": compact_json(call_arguments(part))}
                 calls.append({"id": string(part, "tool_call_id"), "type": "function", "function": function})
     if texts or calls:
         made = {"tool_calls": calls} if calls else {}
         yield {"role": "assistant", **thinking, "content": "\n\n".join(texts) if texts else None, **made}
+
+
+def thinking_as_text(thought: str) -> str:
+    """Return thinking as it stands in the text of a message."""
+    return f"<think>\n{thought}\n</think>"
 
 
 def _thinking_field(part: Mapping[str, Any]) -> str | None:

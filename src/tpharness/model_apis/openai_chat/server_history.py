@@ -17,7 +17,7 @@ from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.openai_chat.servers import SERVERS, SHORT_ID
 from tpharness.model_apis.shape import as_list, string, value_of
 
-__all__ = ["NO_ANSWER", "write_for"]
+__all__ = ["NO_ANSWER", "shorten_id", "write_for"]
 
 NO_ANSWER = "(no answer)"
 """What the assistant says between a result and the user: some models are refused an empty text."""
@@ -84,14 +84,14 @@ def _with_short_ids(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         changed = dict(message)
         if "tool_calls" in message:
             calls = message["tool_calls"]
-            changed["tool_calls"] = [{**call, "id": _shorten(call["id"], shorter)} for call in calls]
+            changed["tool_calls"] = [{**call, "id": shorten_id(call["id"], shorter)} for call in calls]
         if "tool_call_id" in message:
-            changed["tool_call_id"] = _shorten(message["tool_call_id"], shorter)
+            changed["tool_call_id"] = shorten_id(message["tool_call_id"], shorter)
         written.append(changed)
     return written
 
 
-def _shorten(call_id: str | None, shorter: dict[str, str]) -> str:
+def shorten_id(call_id: str | None, shorter: dict[str, str]) -> str:
     """Return the id as it is if it is short, else one that follows from it; never one that another call has."""
     known = call_id or ""
     if known not in shorter:
