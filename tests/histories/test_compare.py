@@ -137,6 +137,7 @@ def test_the_headline_parallel_tools() -> None:
     row = {name: refused_words(cell) for name, cell in suite().cells[Phase.SOME_TOOLS_DONE].items()}
     for name in ("langchain/documented", "langchain/js", "langgraph", "ai-sdk"):
         assert row.pop(name) == ["✗", "C1", "R1", "A1", "G1"], name
+    assert row.pop("chimera/typescript") == ["✗", "C2", "R2", "A2", "G3"]  # the calls go, and the results stay
     assert set(map(tuple, row.values())) == {("✓",)}
 
 
@@ -191,6 +192,19 @@ def test_ui_messages_say_that_a_turn_was_cut_only_of_what_was_streaming() -> Non
     assert refused.pop(Phase.MID_ARGUMENTS) == "(✗ C1 R1 A1 G1)"
     assert refused.pop(Phase.TOOL_RUNNING) == refused.pop(Phase.SOME_TOOLS_DONE) == "✗ C1 R1 A1 G1"
     assert set(refused.values()) == {"✓"}
+
+
+def test_the_clients_of_chimera_keep_different_things_of_one_stream() -> None:
+    """The command line keeps what is whole, and the missing end of the turn; the web client all, as if whole."""
+    lost = cells_of("chimera/python", lost_words)
+    assert lost[Phase.MID_TEXT].startswith("text ")
+    assert lost[Phase.SOME_TOOLS_DONE] == "–"
+    assert not any("cut" in words for words in lost.values())
+    assert set(cells_of("chimera/python", refused_words).values()) == {"✓"}
+    web = cells_of("chimera/typescript", lost_words)
+    assert not any(word in words.split() for words in web.values() for word in ("text", "result", "tool"))
+    assert web[Phase.BETWEEN_STEPS] == "sig usage"
+    assert cells_of("chimera/typescript", refused_words)[Phase.BETWEEN_STEPS].startswith("✗ C2 R2 A2")
 
 
 def test_threads_lose_by_their_rules() -> None:

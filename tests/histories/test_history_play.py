@@ -73,8 +73,12 @@ def test_scenario_2_rewrites_what_the_model_said() -> None:
 )
 @pytest.mark.parametrize("history", OTHER_HISTORIES.values(), ids=lambda h: h.name)
 def test_an_answer_that_streams_is_not_what_the_model_said_before(history: HistoryDialect, name: str) -> None:
-    """Wherever the cut is, the question and the cycles before it stay as they were sent."""
-    assert only(name, history).checks["append-only"] is CheckState.PASSED
+    """Wherever the cut is, the question and the cycles before it stay as they were sent.
+
+    But for the web client of chimera: it stores a call before its turn, where the next run throws it away.
+    """
+    kept = (history.name, name) != ("chimera/typescript", "histories/k14*")
+    assert only(name, history).checks["append-only"] is (CheckState.PASSED if kept else CheckState.FAILED)
 
 
 def test_a_question_that_is_taken_back_is_found() -> None:

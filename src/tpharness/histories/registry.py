@@ -16,10 +16,18 @@ from tpharness.histories.message_parts import MESSAGE_PARTS
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.pydantic_ai import PYDANTIC_AI
 from tpharness.histories.thread_history import THREADS
+from tpharness.histories.thread_log.dialect import CHIMERA
 
 __all__ = ["HISTORIES", "OTHER_HISTORIES", "all_names", "find_histories"]
 
-OTHER_HISTORIES: Mapping[str, HistoryDialect] = {**MESSAGE_PARTS, **LANGCHAIN, **LANGGRAPH, **PYDANTIC_AI, **AI_SDK}
+OTHER_HISTORIES: Mapping[str, HistoryDialect] = {
+    **MESSAGE_PARTS,
+    **LANGCHAIN,
+    **LANGGRAPH,
+    **PYDANTIC_AI,
+    **AI_SDK,
+    **CHIMERA,
+}
 """The histories that are not threads, by name."""
 
 HISTORIES: Mapping[str, HistoryDialect] = {**THREADS, **OTHER_HISTORIES}
