@@ -170,7 +170,7 @@ READS_THE_CLOCK = {
     "model_apis/openai_chat/answer.py": "`created`, which the API states and nobody judges",
     "model_apis/openai_responses/answer.py": "`created_at`, which the API states and nobody judges",
     "cli/certify.py": "when a certificate was made, once",
-    "cli/record.py": "when a stream was recorded, once",
+    "cli/record_live.py": "when a stream was recorded, once",
     "cli/verify.py": "whether the time is over that a certificate states for itself",
     "trace/write.py": "when the run began, for whoever reads the trace",
 }

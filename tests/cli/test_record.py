@@ -466,7 +466,7 @@ def test_a_signal_keeps_what_came_of_a_stream_that_does_not_end(
         finally:
             pressing.cancel()
 
-    monkeypatch.setattr("tpharness.cli.record.capture", press_when_it_came)
+    monkeypatch.setattr("tpharness.cli.record_live.capture", press_when_it_came)
     with in_thread(RawServer(app)) as server:
         done = call("record", f"{server.url}/endless", "--thread", f"{server.url}/no-thread", "-o", str(file))
     assert done.code == 128 + number
@@ -493,7 +493,7 @@ def test_a_signal_while_the_thread_is_fetched_keeps_the_stream(
         signal.raise_signal(signal.SIGTERM)
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("tpharness.cli.record.fetch_json", press)
+    monkeypatch.setattr("tpharness.cli.record_live.fetch_json", press)
     with in_thread(RawServer(app)) as server:
         done = call("record", f"{server.url}/text", "--thread", f"{server.url}/thread", "-o", str(file))
     assert done.code == 128 + signal.SIGTERM

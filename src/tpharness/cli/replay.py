@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from tpharness.checks import Delivery
 from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
-from tpharness.cli.wires import WireOption
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
@@ -19,7 +18,7 @@ from tpharness.report.trace_lines import event_line
 from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
 from tpharness.run.configured import read_configured
-from tpharness.run.plan import Case, expected_delivery, make_script
+from tpharness.run.plan import Case, base_case, expected_delivery, make_script
 from tpharness.run.play import PlayedCase, comparison_mode
 from tpharness.run.requests import parse_compare
 from tpharness.run.select import select_scenarios
@@ -41,7 +40,9 @@ def replay(
     client: Annotated[str, Option(metavar="TARGET", help="The client that plays.")] = "reference",
     dialect: Annotated[str | None, Option(help="The version to show [default: the newest].")] = None,
     compare: Annotated[str | None, Option(help="exact or content, as of run.")] = None,
-    wire: WireOption = "vsp",
+    wire: Annotated[
+        str | None, Option(metavar="NAME", help="What the streams are: vsp or ag-ui [default: the case's own, or vsp].")
+    ] = None,
     scenarios: Annotated[list[Path] | None, Option(help="Folders or files with your own scenarios.")] = None,
     follow_links: FollowLinksOption = False,
     no_config: Annotated[
@@ -63,6 +64,7 @@ def replay(
     if version not in scenario.versions:
         raise UsageError(f"{scenario.id} is not for version {version.value}")
     versions = [version] if dialect else None
+    wire = wire or base_case(scenario).wire
     session = Session(server=server, client=client, versions=versions, compare=parse_compare(compare), wire=wire)
     case_of(
         scenario, name, [version], session.players, wire=wire

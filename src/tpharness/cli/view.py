@@ -9,7 +9,7 @@ from typing import Annotated
 
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.options import Argument, Option
-from tpharness.errors import InputError
+from tpharness.errors import InputError, UsageError
 from tpharness.output import write_atomically
 from tpharness.picture import (
     MOST_BYTES,
@@ -17,17 +17,22 @@ from tpharness.picture import (
     PicturePage,
     application_sections,
     applications_of_trace,
+    case_of_file,
     entries_of_trace,
+    is_scenario,
     plain_timeline,
     render_page,
+    side_by_side_html,
     text_html,
     timeline_of_file,
+    timelines_over,
 )
 from tpharness.printable import counted, say
 from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import parse_version
 from tpharness.trace.format import INDEX
 from tpharness.trace.read import Trace
+from tpharness.wires.registry import WIRES, wire_named
 
 __all__ = ["view"]
 
@@ -50,6 +55,17 @@ def view(
         ),
     ] = None,
     version: Annotated[str | None, Option(help="The version of the threads [default: the newest].")] = None,
+    wire: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="Over which wire scenarios are shown: vsp, ag-ui, or all, side by side [default: their own, or vsp].",
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        Option(metavar="PLACE", help="Cut scenarios at this place of their sweep, such as event-12 [default: none]."),
+    ] = None,
     reason: Annotated[
         str | None,
         Option(help="Why a stream is cut, such as user_cancelled [default: network_failure, or the scenario's]."),
@@ -64,6 +80,10 @@ def view(
     if reason is not None:
         refuse_misspelt_reason(reason)
     wanted = None if version is None else parse_version(version)
+    if (wire or at) and not any(map(is_scenario, files)):
+        option = "--wire" if wire else "--at"
+        raise UsageError(f"{option} is for scenarios", hint="a recorded stream is what it is; leave the option away")
+    wires = tuple(WIRES) if wire == "all" else () if wire is None else (wire_named(wire).name,)
     entries: list[PageEntry] = []
     sections: list[str] = []
     for name in files:
@@ -74,8 +94,14 @@ def view(
             sections += application_sections("What happened", applications_of_trace(trace).values())
             if left_out:
                 say(f"{name}: left out, so that the page stays small: {counted(len(left_out), 'case')}", err=True)
+        elif wires and is_scenario(name):
+            case = case_of_file(name, version=wanted, place=at or "")
+            timelines = timelines_over(case, wires, version=wanted, reason=reason)
+            entries += [PageEntry(timeline=timeline) for timeline in timelines.values()]
+            if len(wires) > 1:
+                sections.append(side_by_side_html(case.id, timelines))
         else:
-            timeline = timeline_of_file(name, read_bytes(name), version=wanted, reason=reason)
+            timeline = timeline_of_file(name, read_bytes(name), version=wanted, reason=reason, place=at or "")
             entries.append(PageEntry(timeline=timeline))
     if not entries and not sections:
         raise InputError(f"{files[0]} has no case to show", hint="`tpharness show` says what is in a trace")

@@ -5,7 +5,8 @@ every place, and the page that shows them. Nothing here judges: what a page says
 """
 
 from tpharness.picture.applications import application_sections, applications_of_trace
-from tpharness.picture.files import timeline_of_file
+from tpharness.picture.both_wires import side_by_side_html, timelines_over
+from tpharness.picture.files import case_of_file, is_scenario, timeline_of_file
 from tpharness.picture.page import MOST_BYTES, PageEntry, PicturePage, finding_html, render_page, table_html, text_html
 from tpharness.picture.plain import plain_timeline
 from tpharness.picture.timeline import place_number, timeline_of_case
@@ -17,13 +18,17 @@ __all__ = [
     "PicturePage",
     "application_sections",
     "applications_of_trace",
+    "case_of_file",
     "entries_of_trace",
     "finding_html",
+    "is_scenario",
     "place_number",
     "plain_timeline",
     "render_page",
+    "side_by_side_html",
     "table_html",
     "text_html",
     "timeline_of_case",
     "timeline_of_file",
+    "timelines_over",
 ]

@@ -23,32 +23,52 @@ from tpharness.picture.timeline import as_timeline, timeline_of_case
 from tpharness.protocol.parse import parse_json, unreadable
 from tpharness.protocol.reading import check_as_read
 from tpharness.protocol.versions import Version, newest_version
-from tpharness.run.plan import base_case
+from tpharness.run.plan import Case, base_case, cut_case, cut_places
 from tpharness.scenario import load_scenario
 from tpharness.server_events import shift
 from tpharness.server_events.guide import GuideReader
 from tpharness.targets.contract import Packet, RunScript, Script, Stream, StreamEnd
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
 
-__all__ = ["timeline_of_file"]
+__all__ = ["case_of_file", "is_scenario", "timeline_of_file"]
 
 _BEGUN = "1970-01-01T00:00:00Z"
 _ENDING = ("agent_run_result", "completion")  # compared, as a kind may be any JSON value
 
 
+def is_scenario(name: str) -> bool:
+    """Whether a file of this name is a scenario."""
+    return Path(name).suffix in (".yaml", ".yml")
+
+
+def case_of_file(name: str, *, version: Version | None = None, place: str = "") -> Case:
+    """Return a scenario as a case, cut at a place of its sweep, such as `event-12`, if one is named.
+
+    InputError for another version than its own, and for a place that it does not have.
+    """
+    path = Path(name)
+    scenario = load_scenario(path, root=path.absolute().parent.parent)
+    if version is not None and version not in scenario.versions:
+        raise InputError(
+            f"{name} is not for version {version.value}",
+            hint=f"it is for {', '.join(one.value for one in scenario.versions)}",
+        )
+    case = base_case(scenario)
+    if not place:
+        return case
+    places = {one.id.partition("@")[2]: one for one in cut_places(scenario)}
+    if place not in places:
+        known = f"it has {next(iter(places))} to {list(places)[-1]}" if places else "it is not swept after its events"
+        raise InputError(f"{name} does not have the place {shorten(place)}", hint=known)
+    return cut_case(case, places[place])
+
+
 def timeline_of_file(
-    name: str, data: bytes, *, version: Version | None = None, reason: str | None = None
+    name: str, data: bytes, *, version: Version | None = None, reason: str | None = None, place: str = ""
 ) -> dict[str, Any]:
     """Return the timeline of a file: a scenario (.yaml), or what `sort_of` says."""
-    if Path(name).suffix in (".yaml", ".yml"):
-        path = Path(name)
-        scenario = load_scenario(path, root=path.absolute().parent.parent)
-        if version is not None and version not in scenario.versions:
-            raise InputError(
-                f"{name} is not for version {version.value}",
-                hint=f"it is for {', '.join(one.value for one in scenario.versions)}",
-            )
-        return timeline_of_case(base_case(scenario), version=version, reason=reason)
+    if is_scenario(name):
+        return timeline_of_case(case_of_file(name, version=version, place=place), version=version, reason=reason)
     match sort_of(name, data):
         case "stream":
             return _stream(name, data, version or newest_version(), reason or "network_failure")

@@ -10,7 +10,7 @@ from tpharness.findings import shorten
 from tpharness.picture.page import table_html, text_html
 from tpharness.printable import counted
 
-__all__ = ["plain_timeline"]
+__all__ = ["event_words", "plain_timeline"]
 
 _MOST_ROWS = 2000
 
@@ -22,7 +22,7 @@ def plain_timeline(timeline: Mapping[str, Any]) -> str:
         (
             text_html(str(row["index"] + 1) if "index" in row else ""),
             text_html(row["kind"]),
-            text_html(_words(row.get("event"))),
+            text_html(event_words(row.get("event"))),
             text_html(f"{row['from']}–{row['to']}" if "frame" in row else ""),
             text_html(shorten(row.get("frame", "").rstrip(), 200)),
             text_html(", ".join(found["code"] for found in row.get("found", ()))),
@@ -36,7 +36,8 @@ def plain_timeline(timeline: Mapping[str, Any]) -> str:
     )
 
 
-def _words(event: Mapping[str, Any] | None) -> str:
+def event_words(event: Mapping[str, Any] | None) -> str:
+    """Return a server event in a line, "" for None."""
     if event is None:
         return ""
     rest = {name: value for name, value in event.items() if name not in ("event_kind", "at", "index")}

@@ -136,6 +136,14 @@ class Tables:
         if known is not None:
             self._texts[known.number] = join_text(known.part.pieces)
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Tables:
+        """Return the tables that `as_json` has returned, for `build`."""
+        tables = cls()
+        for name in ("values", "chains", "turns", "lists", "threads"):
+            getattr(tables, f"_{name}").entries = list(value[name])
+        return tables
+
     def as_json(self) -> dict[str, Any]:
         """Return the tables."""
         for key in list(self._open):

@@ -48,13 +48,14 @@ def adapt_scenario(scenario: Scenario, players: Players, versions: Sequence[Vers
 
 
 def over_wire(case: Case, wire: str) -> tuple[Case, str]:
-    """Return the case over a wire that is not the default one, and why it does not apply.
+    """Return the case over another wire than its own, and why it does not apply.
 
     What a client finds of the default wire's own order is not found there.
     """
     scenario = case.scenario
     if any(run.wire is not None for _, run in scenario.runs):
-        return replace(case, wire=wire), f"it gives a stream of {DEFAULT_WIRE} itself, which cannot be sent over {wire}"
+        reason = f"it gives a stream of {case.wire} itself, which cannot be sent over {wire}"
+        return replace(case, wire=wire), f"{reason}; add --wire {case.wire}" if wire == DEFAULT_WIRE else reason
     own = {kind.code for kind in default_wire().violations}
     found = scenario.expect.findings
     kept = tuple(code for code in found if code not in own) if found is not None else None

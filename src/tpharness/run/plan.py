@@ -33,7 +33,7 @@ from tpharness.scenario.records import (
 )
 from tpharness.server_events import shift
 from tpharness.targets.contract import Packet, RunScript, Script, Stream, StreamEnd
-from tpharness.wires.registry import default_wire, recognize
+from tpharness.wires.registry import DEFAULT_WIRE, name_wire, recognize, recognize_events
 from tpharness.wires.sse.frames import iter_frames
 
 __all__ = [
@@ -85,7 +85,15 @@ class SweepPlace:
 def base_case(scenario: Scenario, versions: Sequence[Version] | None = None) -> Case:
     """Return the scenario itself as a case, in those of `versions` (None: all) that it supports."""
     wanted = tuple(v for v in scenario.versions if versions is None or v in versions)
-    return Case(id=scenario.id, scenario=scenario, versions=wanted)
+    return Case(id=scenario.id, scenario=scenario, versions=wanted, wire=_given_wire(scenario))
+
+
+def _given_wire(scenario: Scenario) -> str:
+    """Return the name of the wire of the first stream that a scenario gives itself, of the default one without any."""
+    given = next((run.wire for _, run in scenario.runs if run.wire is not None), None)
+    if given is None:
+        return DEFAULT_WIRE
+    return recognize_events(given.chunks).name if given.chunks is not None else name_wire(given.data or b"")
 
 
 def place_name(scenario: Scenario, turn: int, reason: str, count: int) -> str:
@@ -225,11 +233,12 @@ def expected_delivery(case: Case) -> Delivery:
 
 def explicit_packets(run: AgentRun) -> list[Packet]:
     """Return the packets of a stream that the scenario gives itself, one for each chunk or one for raw bytes."""
-    given, wire = run.wire, default_wire()
+    given = run.wire
     if given is None:
         return []
     if given.data is not None:
         return [Packet(data=given.data, at=run.started_at)]
+    wire = recognize_events(given.chunks or ())
     chunks = [
         Packet(data=wire.encode([chunk]), at=run.started_at, event=i) for i, chunk in enumerate(given.chunks or ())
     ]
