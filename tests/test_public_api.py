@@ -45,6 +45,29 @@ def test_every_type_and_error_that_a_signature_names_is_public(name: str) -> Non
     assert words - others <= set(tpharness.__all__)
 
 
+MADE = ("Assembler", "Readings", "Recorder", "RunOptions")
+"""What a caller makes, and calls."""
+MAPPINGS_DO = {"Chunk", "EventKind"}
+"""Where a chunk as a mapping does, or nothing has to be given."""
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_type_that_what_a_caller_makes_takes_is_public(name: str) -> None:
+    """The parameters of its constructor and of its methods, and what it gives back."""
+    value = getattr(tpharness, name)
+    methods = [one for key, one in vars(value).items() if inspect.isfunction(one) and not key.startswith("_")]
+    words = {
+        word
+        for function in (value.__init__, *methods)
+        for key, text in function.__annotations__.items()
+        if key != "return" or function.__name__ == "journal"
+        for word in re.findall(r"\b[A-Z]\w+", str(text))
+    }
+    others = {word for home in (builtins, typing, collections.abc, pathlib) for word in dir(home)} | MAPPINGS_DO
+    assert words
+    assert words - others <= set(tpharness.__all__)
+
+
 def test_importing_the_package_and_the_plugin_loads_nothing_heavy() -> None:
     """Every pytest run of a user pays for this import."""
     heavy = ("msgspec", "orjson", "jsonschema_rs", "yaml", "click", "tpharness.run")

@@ -41,7 +41,10 @@ Piece = str | bytes | Path | Sequence[Mapping[str, Any]]
 """What a conversation is folded from: a text is what the user said, everything else an answer."""
 
 
-_BODY = re.compile(r"\s*(?:(?:event|id): ?[^\n]*\n)*data: ?(?:\{\"|\[DONE\])")
+_BODY = re.compile(
+    r"\s*(?:(?:event|id|retry)?: ?[^\n]*\n\s*)*data: ?(?:\{\"|\[DONE\])"  # server-sent events
+    r"|\s*\{(?:\"type\": ?\"start|[^\n]*\"event_kind\": ?\")"  # a chunk or a server's event on each line
+)
 """How the body of a stream begins, and hardly anything that a person says."""
 
 

@@ -11,12 +11,16 @@ from tpharness import (
     Assembler,
     CanonicalError,
     Change,
+    Compare,
+    EmptyTurnRule,
     ExportFormat,
     Finding,
     Folded,
     Imported,
     ImportFormat,
     InputError,
+    Interrupted,
+    Journal,
     Level,
     Loss,
     Migration,
@@ -42,7 +46,9 @@ from tpharness import (
     ThreadDifference,
     ThreadError,
     TpharnessError,
+    Traced,
     UsageError,
+    UserTurn,
     Version,
     VersionName,
     assert_passed,
@@ -115,11 +121,15 @@ def judge(document: Path, thread: dict[str, Any]) -> Iterator[str]:
             yield f"{place.pointer}: {finding.message}"
     played: Played = play("cycles", server="reference", dialects=["0.0.4"], compare="exact")
     assert_passed(played)
-    options = RunOptions(ids=("cycles/three-steps",))
+    options = RunOptions(ids=("cycles/three-steps",), trace=Traced.NONE, compare=Compare.EXACT)
     events: list[RunEvent] = list(run_suite(options))
     results: list[Result] = play_one(load_scenario(document), options)
     yield from (result.id for result in results)
-    yield f"{len(events)} {Assembler().version} {Recorder().version} {Readings().R24}"
+    assembler = Assembler()
+    assembler.add_user_turn(UserTurn(at="2026-01-01T00:00:00Z", parts=()))
+    journal: Journal = assembler.journal(Interrupted(reason="user_cancelled", at="2026-01-01T00:00:01Z"))
+    yield f"{journal} {assembler.version} {Recorder().version} {len(events)}"
+    yield str(Readings(R24=EmptyTurnRule.KEEP_EMPTY).R24)
 
 
 def fail(thread: dict[str, Any], scenario: Scenario) -> TpharnessError | None:

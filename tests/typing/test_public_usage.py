@@ -81,7 +81,17 @@ def test_every_public_name_that_the_usage_needs_is_there() -> None:
 STREAM = 'data: {"type":"start"}\n\ndata: [DONE]\n\n'
 
 
-@pytest.mark.parametrize("text", [STREAM, f"event: message\n{STREAM}", f"\n{STREAM}", "data:[DONE]\n\n"])
+OTHER_STREAMS = (
+    f": ping\n\n: tp 0\n{STREAM}",
+    f"retry: 3000\nid: 1\n{STREAM}",
+    '{"type": "start"}\n{"type":"finish"}\n',
+    '{"index": 0, "part": {"content": "", "part_kind": "text"}, "event_kind": "part_start"}\n',
+)
+
+
+@pytest.mark.parametrize(
+    "text", [STREAM, f"event: message\n{STREAM}", f"\n{STREAM}", "data:[DONE]\n\n", *OTHER_STREAMS]
+)
 def test_a_stream_as_text_is_not_what_the_user_said(text: str) -> None:
     """`response.text` in place of `response.content` says what to do."""
     with pytest.raises(tpharness.UsageError, match="a str is what the user said, and this one is a stream") as refused:
@@ -89,7 +99,9 @@ def test_a_stream_as_text_is_not_what_the_user_said(text: str) -> None:
     assert "response.content" in refused.value.hint
 
 
-@pytest.mark.parametrize("text", ["data: what is it?", "My data: [1, 2]", "event: a party\nat ten"])
+@pytest.mark.parametrize(
+    "text", ["data: what is it?", "My data: [1, 2]", "event: a party\nat ten", '{"type": "sofa"}', ": data: 1"]
+)
 def test_what_a_person_says_is_what_the_user_said(text: str) -> None:
     """Also where it looks a little like a stream."""
     assert tpharness.fold(text).thread["turns"][0]["parts"][0]["content"] == text
