@@ -127,6 +127,19 @@ def test_the_difference_to_the_main_branch_is_named(main_branch: Path) -> None:
     ]
 
 
+def test_what_is_new_is_explained_before_what_was_there(tmp_path: Path) -> None:
+    """Also where more fails than the comment explains, and on the page."""
+    before = [case(f"a/{code}", code) for code in _codes("apps")[:9] if code != LOST]
+    (file := tmp_path / "main.json").write_text(render_json(report_on(*before)), "utf-8")
+    report = report_on(*before, case("b/new", LOST))
+    assert "| b/new | answer-lost: " not in render_markdown(report)
+    report.earlier = read_earlier(file)
+    lines = render_markdown(report).splitlines()
+    assert lines[lines.index("### Failed") + 4].startswith("| b/new | answer-lost: ")
+    causes = render_html(report).partition("<h2>Causes</h2>")[2]
+    assert causes.index("b/new") < min(causes.index(one.id) for one in before)
+
+
 def test_the_page_says_the_difference_and_links_what_is_new(main_branch: Path) -> None:
     """As the comment does; a case that failed is a link to its place, one that passes now is none."""
     report = report_on(case("a/x"), case("a/y", BRICKED), case("a/<z>", FORGOTTEN), known=(entry("a/y", BRICKED),))

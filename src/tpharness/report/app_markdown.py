@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tpharness.findings import Level
 from tpharness.printable import counted
 from tpharness.report.app_verdict import app_verdict, part_results
-from tpharness.report.comparison import Comparison, is_advice
+from tpharness.report.comparison import Comparison, failure_groups, is_advice
 from tpharness.report.summary import Report
 from tpharness.verdict import Outcome, Result
 from tpharness.verdict.baseline import OUTDATED
-from tpharness.verdict.grouping import group_advice, group_failures
+from tpharness.verdict.grouping import Group, group_advice
 
 __all__ = ["app_markdown_lines"]
 
@@ -31,7 +31,7 @@ def app_markdown_lines(report: Report, text: Callable[[str], str]) -> list[str]:
     cases, threads = part_results(report.results)
     if report.earlier is not None and started is not None:
         lines += _compared(report.earlier.compare(report.results), report.earlier.words(started.server), text)
-    lines += _failed([one for one in report.results if one.fails_now or one.outcome in _UNJUDGED], text)
+    lines += _failed([one for one, _ in failure_groups(report) if _is_wrong(one.smallest)], text)
     lines += _advice(report.results, text)
     lines += _known([one for one in report.results if one.outcome is Outcome.EXPECTED], text)
     lines += _outdated(report, [*cases, *threads], text)
@@ -62,9 +62,12 @@ def _change_rows(word: str, found: Mapping[str, Sequence[str]], text: Callable[[
         yield word, f"{len(found) - _MOST_CHANGED} more", ""
 
 
-def _failed(results: Sequence[Result], text: Callable[[str], str]) -> list[str]:
+def _is_wrong(result: Result) -> bool:
+    return result.fails_now or result.outcome in _UNJUDGED
+
+
+def _failed(groups: Sequence[Group], text: Callable[[str], str]) -> list[str]:
     """Return what fails or could not be judged, and no baseline expects, by its cause, with what to do."""
-    groups = group_failures(results)
     rows: list[Sequence[str]] = []
     for group in groups[:_MOST_FAILED]:
         finding = next((f for f in group.smallest.findings if f.code in group.cause.codes), None)

@@ -14,10 +14,12 @@ from pathlib import Path
 from tpharness.errors import InputError
 from tpharness.findings import Level, load_kinds
 from tpharness.printable import counted
+from tpharness.report.summary import Report
 from tpharness.verdict import Outcome, Result
 from tpharness.verdict.baseline import OUTDATED
+from tpharness.verdict.grouping import Group, group_failures
 
-__all__ = ["Comparison", "Earlier", "is_advice", "read_earlier"]
+__all__ = ["Comparison", "Earlier", "failure_groups", "is_advice", "read_earlier"]
 
 _JUDGED = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.EXPECTED, Outcome.STALE})
 _OF_A_BASELINE = frozenset(kind.code for kind in OUTDATED)
@@ -34,6 +36,10 @@ class Comparison:
     still: Mapping[str, tuple[str, ...]]
     unjudged: int = 0
     """How many cases failed in the earlier run and were not judged in this one."""
+
+    def is_new(self, results: Iterable[Result], codes: Iterable[str]) -> bool:
+        """Whether none of these cases had any of these findings before."""
+        return all(result.id in self.new.get(code, ()) for result in results for code in codes)
 
     def count(self, kind: Mapping[str, tuple[str, ...]]) -> int:
         """Return how many findings there are: one for each code in each case."""
@@ -80,6 +86,19 @@ class Earlier:
         """Say what a run on this server was compared with."""
         other = "" if self.server == server else f", which is the report on {self.server}"
         return f"{self.name}{other}{', which is incomplete' if self.incomplete else ''}"
+
+
+def failure_groups(report: Report) -> list[tuple[Group, bool]]:
+    """Return what is not green by its cause, and whether it is new; what is new comes first.
+
+    Nothing is called new without an earlier report.
+    """
+    groups = group_failures(report.results)
+    if report.earlier is None:
+        return [(group, False) for group in groups]
+    compared = report.earlier.compare(report.results)
+    found = [(one, one.smallest.fails_now and compared.is_new(one.results, one.cause.codes)) for one in groups]
+    return sorted(found, key=lambda pair: not pair[1])
 
 
 def read_earlier(path: Path) -> Earlier:

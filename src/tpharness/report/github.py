@@ -18,13 +18,13 @@ import yaml
 from tpharness.errors import TpharnessError
 from tpharness.findings import Finding, Place
 from tpharness.printable import counted, make_printable
+from tpharness.report.comparison import failure_groups
 from tpharness.report.failures import failure_lines
 from tpharness.report.summary import Report
 from tpharness.scenario_files import find_files
-from tpharness.verdict import Result
 from tpharness.verdict.baseline import OUTDATED
 from tpharness.verdict.finding_lines import finding_lines
-from tpharness.verdict.grouping import Advice, Group, group_advice, group_failures
+from tpharness.verdict.grouping import Advice, Group, group_advice
 
 __all__ = ["render_github", "render_github_of_several"]
 
@@ -62,11 +62,8 @@ def _annotations(report: Report, name: str) -> list[str]:
     roots = report.started.roots if report.started is not None else None
     files = _files(roots or ())
     words = report.started.target_words if report.started is not None else ()
-    new = _new_codes(report)
     described = report.started.described if report.started is not None else None
-    groups = group_failures(report.results)
-    groups.sort(key=lambda group: not _is_new_failure(group, new))
-    lines = [_of_group(group, name, roots, words, files, new, described) for group in groups]
+    lines = [_of_group(group, name, roots, words, files, described, new=new) for group, new in failure_groups(report)]
     lines += [_of_problem(finding, name) for finding in _problems(report)]
     if report.finished is None or report.finished.ended:
         why = report.finished.ended if report.finished is not None else report.error
@@ -74,27 +71,16 @@ def _annotations(report: Report, name: str) -> list[str]:
     elif not report.passed and not lines:
         lines.append(_command(f"nothing was judged: {report.words}", title=f"tpharness run {name}".strip()))
     if report.started is not None and report.started.application:
-        lines += [_of_advice(advice, name, new, described) for advice in group_advice(report.results)]
+        compared = None if report.earlier is None else report.earlier.compare(report.results)
+        for advice in group_advice(report.results):
+            new = compared is not None and compared.is_new(advice.results, [advice.finding.code])
+            lines.append(_of_advice(advice, name, described, new=new))
     return lines
 
 
-def _new_codes(report: Report) -> Mapping[str, Sequence[str]]:
-    """Return by code the cases that an earlier report does not have; nothing is called new without one."""
-    return {} if report.earlier is None else report.earlier.compare(report.results).new
-
-
-def _is_new(results: Sequence[Result], codes: Sequence[str], new: Mapping[str, Sequence[str]]) -> bool:
-    """Whether none of the cases had any of these findings in the earlier report."""
-    return all(result.id in new.get(code, ()) for result in results for code in codes)
-
-
-def _is_new_failure(group: Group, new: Mapping[str, Sequence[str]]) -> bool:
-    return group.smallest.fails_now and _is_new(group.results, group.cause.codes, new)
-
-
-def _of_advice(advice: Advice, name: str, new: Mapping[str, Sequence[str]], described: Place | None) -> str:
+def _of_advice(advice: Advice, name: str, described: Place | None, *, new: bool) -> str:
     more = len(advice.results) - 1
-    first = "NEW SHOULD" if _is_new(advice.results, [advice.finding.code], new) else "SHOULD"
+    first = "NEW SHOULD" if new else "SHOULD"
     title = f"{first} {advice.results[0].id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
     text = "\n".join(make_printable(line) for _, line in finding_lines(advice.finding))
     return _command(text, place=described, title=title, level="warning")
@@ -114,13 +100,14 @@ def _of_group(
     roots: Sequence[Path] | None,
     words: Sequence[str],
     files: Mapping[str, Path],
-    new: Mapping[str, Sequence[str]],
     described: Place | None,
+    *,
+    new: bool,
 ) -> str:
     result = group.smallest
     more = group.cases - result.cases
     word = "failed" if result.fails_now else result.outcome.value
-    word = f"NEW {word}" if _is_new_failure(group, new) else word
+    word = f"NEW {word}" if new else word
     title = f"{word} {result.id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
     played = roots is not None  # an application's cases are not replayed
     text = "\n".join(line for _, line in failure_lines(result, roots=roots or (), played_on=words, hint=played))

@@ -33,6 +33,7 @@ from tpharness.picture.rows import finding_json
 from tpharness.picture.tables import json_bytes
 from tpharness.printable import counted
 from tpharness.report.app_verdict import app_verdict
+from tpharness.report.comparison import failure_groups
 from tpharness.report.html_causes import cause_cards, counts_bar
 from tpharness.report.html_find import find_field, find_words, tools_of
 from tpharness.report.html_tables import (
@@ -132,7 +133,7 @@ def _sections(
         said = f"<p><strong>{text_html(verdict.words)}</strong>{text_html(verdict.rest)}</p>"
         facts = f'{said}{f"""<p class="note">{text_html(unseen)}</p>""" if unseen else ""}{facts}'
     yield f"<section><h2>{prefix}Overview</h2>{facts}</section>"
-    groups = group_failures(report.results)
+    groups = [group for group, _ in failure_groups(report)]
     wrong = _in_order(groups)
     if report.earlier is not None and report.started is not None:
         found, with_what = report.earlier.compare(report.results), report.earlier.words(report.started.server)
