@@ -90,7 +90,7 @@ def test_two_days(call: Call, folder: Path, tmp_path: Path, ci: str) -> None:
     assert first.artifacts is not None
     assert {"app.md", "app.json", "app.html", "trace.zip"} <= {path.name for path in first.artifacts.iterdir()}
     if ci == "github":
-        assert "::error title=failed " in first.steps["Play"]
+        assert "::error file=tpharness.toml,line=1,title=failed " in first.steps["Play"]
         assert "**Not interruption-safe**: 3 of 3 cases failed." in first.summary
     assert first.comment == ""
 
@@ -137,7 +137,7 @@ def test_the_action_does_it_with_inputs(call: Call, folder: Path, tmp_path: Path
         defects(folder, "REPAIRS_ARGUMENTS")
     first, second = days
     assert (first.passed, first.comment, second.passed) == (True, "", False), first.steps
-    assert "::error title=NEW failed user-leaves/in-arguments" in second.steps["Play"]
+    assert "::error file=tpharness.toml,line=1,title=NEW failed user-leaves/in-arguments" in second.steps["Play"]
     assert "| **new** | arguments-invented | user-leaves/in-arguments |" in second.comment.splitlines()
     assert second.comment == f"{second.summary}\n<!-- tpharness judged chat -->\n"
     assert second.artifacts is not None
