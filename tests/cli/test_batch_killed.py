@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -161,10 +162,45 @@ def test_folders_that_are_imported_apart_have_different_ids(tmp_path: Path, call
         (tmp_path / name / "01.json").write_text(json.dumps(conversation(1)), "utf-8")
         called = call("import", str(tmp_path / name), "--from", "pydantic-ai")
         ids += [json.loads(line)["thread_id"] for line in called.out.splitlines()]
-    assert ids == ["import:ai/00", "import:ai/01", "import:library/00", "import:library/01"]
+    of_names = [re.sub("-[0-9a-f]{8}$", "-*", one) for one in ids]
+    assert of_names == ["import:ai/00-*", "import:ai/01-*", "import:library/00-*", "import:library/01-*"]
     both = call("import", str(tmp_path / "ai"), str(tmp_path / "library"), "--from", "pydantic-ai", "--json")
     reports = [json.loads(line) for line in both.out.splitlines()]
     assert [one["thread_id"] for one in reports] == [one["result"]["thread_id"] for one in reports] == ids
+
+
+def test_files_of_one_name_that_are_imported_apart_have_different_ids(
+    tmp_path: Path, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conversation has the same id each time, wherever it is, also when it has gone on, and another has another."""
+
+    def id_of(number: int, *more: Any, where: str = "x", key: str = "kind") -> str:
+        (folder := tmp_path / where / "chats").mkdir(parents=True, exist_ok=True)
+        messages = [*conversation(number), *more]
+        messages[0] = {key: messages[0][key], **messages[0]}  # the order of keys says nothing
+        (folder / "00.json").write_text(json.dumps(messages), "utf-8")
+        monkeypatch.chdir(folder.parent)
+        made = [call("import", name, "--from", "pydantic-ai").out for name in ("chats", str(folder), "chats/00.json")]
+        folders, absolute, alone = (json.loads(text)["thread_id"] for text in made)
+        assert folders == absolute == alone.replace("import:", "import:chats/")
+        return str(folders)
+
+    ids = {number: id_of(number) for number in range(1, 20)}
+    assert len(set(ids.values())) == 19
+    goes_on = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "And now?"}]}
+    assert id_of(3, goes_on, where="y", key="parts") == ids[3]
+
+
+def test_messages_before_the_first_of_the_user_are_not_what_an_id_is_made_of_alone(tmp_path: Path, call: Any) -> None:
+    """Many conversations begin with the same instructions."""
+    system = {"id": "s", "role": "system", "parts": [{"type": "text", "text": "Be brief."}]}
+    ids = set()
+    for name in ("x", "y"):
+        user = {"id": "u", "role": "user", "parts": [{"type": "text", "text": name}]}
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.json").write_text(json.dumps([system, user]), "utf-8")
+        ids.add(json.loads(call("import", str(tmp_path / name / "1.json"), "--from", "ai-sdk").out)["thread_id"])
+    assert len(ids) == 2
 
 
 def _files(folder: Path) -> dict[str, bytes]:

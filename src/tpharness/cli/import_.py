@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,8 @@ __all__ = ["import_"]
 
 _THOUGH_WRONG = "imported though wrong"
 _LOG = "thread-log"
+_BEGINNING = 10
+"""Messages among which the first one of the user is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,9 @@ class ImportFrom:
     def __call__(self, document: BatchDocument) -> DocumentDone:
         parsed = parse_document(document) if self.source != _LOG else parse_log(document.data, file=document.name)[0]
         value, messages = parsed.value, messages_of(parsed.value)
-        name = Path(document.name).name if document.alone else document.place.removesuffix(".json")
         if not parsed.ok:
             raise unreadable(parsed)
-        named = _thread_id(self.thread_id, value if self.source != _LOG else messages, name, self.folder)
+        named = self._thread_id(document, value if self.source != _LOG else messages, messages)
         odd = [finding for finding in parsed.findings if finding.level is not Level.MUST]
         found = [finding for finding in parsed.findings if finding not in odd] + wrong_messages(messages, self.source)
         try:
@@ -69,17 +72,34 @@ class ImportFrom:
         outcome = _THOUGH_WRONG if found else "imported"
         return DocumentDone(outcome=outcome, value=imported.thread, notes=said, facts=facts)
 
+    def _thread_id(self, document: BatchDocument, value: Any, messages: Any) -> str:
+        """Return the id that is given, that of a row or a log, or one of the document's path and its first messages."""
+        place = document.place.removesuffix(".json")
+        if self.thread_id is not None:
+            return self.thread_id.replace("{name}", Path(document.name).name if document.alone else place)
+        row = value.get("id") if isinstance(value, Mapping) else id_of_log(value)
+        if isinstance(row, str | int) and row != "":
+            return str(row)
+        return f"import:{Path(self.folder, place)}-{_digest_of_beginning(messages)}"
+
 
 def _note(finding: Finding) -> BatchNote:
     return BatchNote(line=f"{finding.line()}; {finding.remedy}", why=finding.code)
 
 
-def _thread_id(given: str | None, value: Any, name: str, folder: str) -> str:
-    """Return the id of a thread: the one that is given, that of a row or a log, or one made of the document's path."""
-    if given is not None:
-        return given.replace("{name}", name)
-    row = value.get("id") if isinstance(value, Mapping) else id_of_log(value)
-    return str(row) if isinstance(row, str | int) and row != "" else f"import:{Path(folder, name)}"
+def _digest_of_beginning(messages: Any) -> str:
+    """Return what tells conversations apart whose files have one name; it stays when a conversation goes on.
+
+    It is made of the messages up to the user's first.
+    """
+    if isinstance(messages, list):
+        asked = (n for n, one in enumerate(messages[:_BEGINNING], 1) if isinstance(one, Mapping) and _is_of_user(one))
+        messages = messages[: next(asked, 1)]
+    return hashlib.blake2b(json.dumps(messages, sort_keys=True).encode(), digest_size=4).hexdigest()
+
+
+def _is_of_user(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "user" or message.get("kind") == "request"
 
 
 def import_(
@@ -88,7 +108,7 @@ def import_(
     agent: Annotated[str, Option(help="The agent that answered.")] = "assistant",
     thread_id: Annotated[
         str | None,
-        Option(help="The id of the thread, {name} for the document's; else that of a row or log, or import:PATH."),
+        Option(help="The id of the thread, {name} for the document's; else that of a row or log, or one that is made."),
     ] = None,
     at: Annotated[str, Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
     strict: Annotated[bool, Option("--strict", help="Fail where something is wrong or would be left out.")] = False,
