@@ -15,11 +15,11 @@ _WIDE, _HIGH, _COLUMNS, _MARGIN = 280, 130, 3, 34
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 
-def replace_measured(page: str, measured: str) -> str:
-    """Return the page with another measured part."""
-    head, _, rest = page.partition(BEGIN)
+def replace_measured(page: str, measured: str, begin: str = BEGIN) -> str:
+    """Return the page with another measured part, which begins with the line that says what writes it."""
+    head, _, rest = page.partition(begin)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n\n{measured}\n{END}{tail}"
+    return f"{head}{begin}\n\n{measured}\n{END}{tail}"
 
 
 def page_table(

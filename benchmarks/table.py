@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Row", "at_least", "at_most", "median_seconds", "processor_seconds", "report", "shown"]
+__all__ = ["Row", "at_least", "at_most", "markdown", "median_seconds", "processor_seconds", "report", "shown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,15 @@ def report(rows: Sequence[Row]) -> int:
     for name, value, target, verdict in table:
         print(f"{name:<{names}}  {value:>{values}}  {target:<{targets}}  {verdict}".rstrip())
     return 1 if any(row.passed is False for row in rows) else 0
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Return the table for a page; a target that is missed says so."""
+    lines = ["| measure | value | target |", "|---|---|---|"]
+    for row in rows:
+        missed = " **missed**" if row.passed is False else ""
+        lines.append(f"| {row.name} | {row.value}{missed} | {row.target.replace('<=', '≤').replace('>=', '≥')} |")
+    return "\n".join(lines) + "\n"
 
 
 def median_seconds(
