@@ -40,14 +40,12 @@ def each_document(files: Sequence[str], work: Work, options: BatchOptions) -> No
     only = None if into_many or options.resume or options.rejected else sources.only()
     if only is not None:
         raise Exit(_do_one(only, work, options))
-    for option, output in (("-o", options.output), ("--rejected", options.rejected)):
-        _refuse_own_output(files, option, output)
     if options.one_only is not None and sources.has_several():
         wrong, instead = options.one_only
         raise UsageError(wrong, hint=instead)
     from tpharness.cli.batch.many import do_all  # noqa: PLC0415  # most commands are given one document
 
-    raise Exit(do_all(sources, work, options))
+    raise Exit(do_all(files, sources, work, options))
 
 
 def _do_one(document: BatchDocument, work: Work, options: BatchOptions) -> int:
@@ -85,21 +83,6 @@ def _report(name: str, done: DocumentDone, options: BatchOptions) -> Any:
         return done.report
     made = {"result": done.value} if options.makes else {}
     return {"document": name, "outcome": done.outcome, **done.facts, **made}
-
-
-def _refuse_own_output(files: Sequence[str], option: str, output: str) -> None:
-    """UsageError where the results would be among the documents of the next run, or written while they are read."""
-    if output in ("-", ""):
-        return
-    for name in files:
-        if name != "-" and Path(name).is_dir() and Path(output).resolve().is_relative_to(Path(name).resolve()):
-            raise UsageError(
-                f"{option} {output} is inside of {name}, which is read", hint="write to a folder beside it"
-            )
-        if name != "-" and Path(output).resolve() == Path(name).resolve():
-            raise UsageError(
-                f"{option} {output} is the file that is read", hint="write to another file, and rename it afterwards"
-            )
 
 
 def check_free(path: str, *, force: bool) -> None:

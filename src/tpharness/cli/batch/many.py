@@ -6,7 +6,7 @@ An error is of its document: the others go on, and a total by outcome follows.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tpharness.cli.batch.ledger import Entry, digest_of
-from tpharness.cli.batch.outputs import Output, open_output, write_result
+from tpharness.cli.batch.outputs import Output, open_output, refuse_own_output, write_result
 from tpharness.cli.batch.progress import At
 from tpharness.cli.batch.rejected import Rejected, open_rejected
 from tpharness.cli.batch.sources import BatchSource, Sources
@@ -32,8 +32,10 @@ _A_BATCH = 32
 _SHOWN_FINDINGS = 3
 
 
-def do_all(sources: Sources, work: Work, options: BatchOptions) -> int:
-    """Do the work with each document, print what is to be said of them, and return the exit code."""
+def do_all(files: Sequence[str], sources: Sources, work: Work, options: BatchOptions) -> int:
+    """Do the work with each document of the files, print what is to be said of them, and return the exit code."""
+    for option, path in (("-o", options.output), ("--rejected", options.rejected)):
+        refuse_own_output(files, option, path)
     command = f"{work!r} by tpharness {version('tpharness')}"
     rejected = open_rejected(options)
     at = At()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -11,7 +11,7 @@ from tpharness.cli.batch.ledger import FOLDER_LEDGER, BatchLedger, Entry
 from tpharness.errors import InputError, UsageError
 from tpharness.output import check_writable, write_bytes
 
-__all__ = ["IN_USE", "Output", "already_there", "open_output", "write_result"]
+__all__ = ["IN_USE", "Output", "already_there", "open_output", "refuse_own_output", "write_result"]
 
 _LINES = (".jsonl", ".ndjson")
 IN_USE = "--resume goes on with what is not done yet, --force replaces what is there; or name another"
@@ -72,6 +72,21 @@ def open_output(output: str, command: str, placed: Placed | None, *, resume: boo
     except OSError as error:
         raise InputError(f"cannot make the folder {path}: {error.strerror}", hint="make the one above it") from error
     return _Folder(path, BatchLedger(path / FOLDER_LEDGER, command, resume=resume and used))
+
+
+def refuse_own_output(files: Sequence[str], option: str, output: str) -> None:
+    """UsageError where the results would be among the documents of the next run, or written while they are read."""
+    if output in ("-", ""):
+        return
+    for name in files:
+        if name != "-" and Path(name).is_dir() and Path(output).resolve().is_relative_to(Path(name).resolve()):
+            raise UsageError(
+                f"{option} {output} is inside of {name}, which is read", hint="write to a folder beside it"
+            )
+        if name != "-" and Path(output).resolve() == Path(name).resolve():
+            raise UsageError(
+                f"{option} {output} is the file that is read", hint="write to another file, and rename it afterwards"
+            )
 
 
 def already_there(folder: Path) -> str:
