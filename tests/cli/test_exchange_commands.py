@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tpharness.findings import Level
-from tpharness.histories.exchange.model_calls import FORMS
+from tpharness.histories.exchange.model_calls import FORMS, model_of
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.registry import API_NAMES
+from tpharness.model_apis.registry import API_NAMES, find_api
 
 AT = "2025-01-20T10:00:{:02d}Z"
 REFERENCE = {"uri": "https://example.org/1", "size_bytes": 5}
@@ -115,7 +115,7 @@ def test_the_report_has_everything(file: str, call: Any) -> None:
     called = call("history", file, "--for", "anthropic", "--json")
     report = json.loads(called.out)
     assert called.err == ""
-    assert sorted(report) == ["left_out", "messages", "not_sent", "pending"]
+    assert sorted(report) == ["added", "left_out", "messages", "moved", "not_sent", "pending"]
     assert [loss["what"] for loss in report["not_sent"]] == ["builtin-tool-call"]
     assert report["pending"] == [{"pointer": "/turns/1/messages/3/parts/1", "tool_name": "look", "tool_call_id": "c2"}]
     assert {"pointer", "what", "why"} == set(report["left_out"][0])
@@ -138,9 +138,123 @@ def test_a_server_matters_where_an_api_has_others(option: list[str], file: str, 
     called = call("history", file, "--for", "anthropic", *option)
     assert (called.code, called.out) == (2, "")
     assert f"{option[0]}: what is written for anthropic is the same" in called.err
-    unknown = call("history", file, "--for", "openai-chat", "--server", "vllm")
+    unknown = call("history", file, "--for", "openai-chat", "--server", "llama.cpp")
     assert (unknown.code, unknown.out) == (2, "")
     assert "mistral, moonshot, deepseek, groq" in unknown.err
+
+
+MODELS = {
+    "openai-chat": "mistral-large-2411",
+    "openai-responses": "gpt-5",
+    "anthropic": "claude-3-5-sonnet-20241022",
+    "gemini": "gemini-2.5-pro",
+    "ollama": "qwen3",
+}
+"""Models that take less or more than the newest ones of their API, so that `accept` has to know the name."""
+
+
+@pytest.mark.parametrize("form", API_NAMES)
+def test_a_request_has_the_model_that_the_thread_names(form: str, stored: str, tmp_path: Path, call: Any) -> None:
+    """What is printed is judged by this model, with nothing said again; for a server it is what that one takes."""
+    path, model = tmp_path / "named.json", MODELS[form]
+    value = thread()
+    value["turns"][1]["messages"][3]["model_name"] = model
+    path.write_text(json.dumps(value), "utf-8")
+    printed = call("history", str(path), "--for", form, "--request", "--content", stored, "--next-user", "And?")
+    assert printed.code == 0
+    body = json.loads(printed.out)
+    assert body["model"] == model
+    plain = json.loads(call("history", str(path), "--for", form, "--content", stored, "--next-user", "And?").out)
+    if form != "openai-chat":  # Mistral's get other ids
+        assert {name: entry for name, entry in body.items() if name != "model"} == (
+            plain if isinstance(plain, dict) else {find_api(form).entries: plain}
+        )
+    taken = call("accept", "-", "--api", form, stdin=printed.out.encode())
+    assert taken.code == 0
+    assert taken.out.splitlines()[0].endswith(f", {model}")
+    assert "ACCEPTED" in taken.out
+    if form in ("openai-chat", "anthropic", "gemini"):  # it has what no other API has
+        assert call("accept", "-", stdin=printed.out.encode()).out == taken.out
+    other = call("history", str(path), "--for", form, "--request", "--content", stored, "--model", "another")
+    assert json.loads(other.out)["model"] == "another"
+
+
+def test_a_request_without_a_known_model_says_so(file: str, call: Any) -> None:
+    """And it is refused for a library, which has no requests."""
+    called = call("history", file, "--for", "gemini", "--request")
+    assert called.code == 0
+    assert "model" not in json.loads(called.out)
+    assert "the thread does not say which model answered: --model names it" in called.err
+    refused = call("history", file, "--for", "ai-sdk", "--request")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--request: ai-sdk is the form of a library" in refused.err
+
+
+def test_the_model_of_a_request_is_that_of_the_agent() -> None:
+    """Of the one that is called, its newest."""
+    value = thread()
+    messages = value["turns"][1]["messages"]
+    messages[0] |= {"model_name": "first"}
+    messages[3] |= {"model_name": "second", "agent_id": "b"}
+    assert [model_of(value), model_of(value, "a"), model_of(value, "b")] == ["second", "first", "second"]
+    assert model_of(thread()) == ""
+
+
+@pytest.mark.parametrize("server", sorted(set(find_api("openai-chat").servers) - set(API_NAMES)))
+def test_the_name_of_a_server_says_which_api_it_has(server: str, file: str, call: Any) -> None:
+    """Where the name of an API is asked for."""
+    called = call("history", file, "--for", server)
+    assert (called.code, called.out) == (2, "")
+    assert f"--for openai-chat --server {server}" in called.err
+    judged = call("accept", "-", "--api", server, stdin=b"[]")
+    assert f"--api openai-chat --server {server}" in judged.err
+
+
+@pytest.mark.parametrize(
+    ("server", "lines"),
+    [
+        (
+            "mistral",
+            [
+                "moved /1/parts/0 of the history: thinking; openai-chat has no field for it: it is sent as text",
+                (
+                    "added /1/tool_calls/0/id of these messages: {id} for the call call_1 and its result;"
+                    " Mistral's API and its models on other servers: ids of nine letters and digits"
+                ),
+                (
+                    "added /3 of these messages: the assistant says '(no answer)';"
+                    " Mistral's API and its models on other servers: an answer comes after a result"
+                ),
+            ],
+        ),
+        ("moonshot", []),
+        ("groq", ["moved /1/parts/0 of the history: thinking; openai-chat has no field for it: it is sent as text"]),
+    ],
+)
+def test_what_a_server_gets_otherwise_is_printed(server: str, lines: list[str], tmp_path: Path, call: Any) -> None:
+    """A line each, with its place; nothing is added in silence."""
+    value, path = thread(), tmp_path / "thread.json"
+    returned = {"part_kind": "tool-return", "tool_name": "look", "tool_call_id": "call_1", "status": "success"}
+    used = {"part_kind": "tool-call", "tool_name": "look", "tool_call_id": "call_1", "args": {}}
+    value["turns"][1]["messages"] = [
+        message("response", 2, {"part_kind": "thinking", "content": "Hm.", "provider_name": "unknown"}, used),
+        message("request", 3, {**returned, "content": 18}),
+    ]
+    path.write_text(json.dumps(value), "utf-8")
+    args = ["history", str(path), "--for", "openai-chat", "--server", server, "--next-user", "And?"]
+    called = call(*args)
+    assert called.code == 0, called.err
+    sent = json.loads(called.out)
+    made = sent[1]["tool_calls"][0]["id"]
+    assert called.err.splitlines() == [line.format(id=made) for line in lines]
+    report = json.loads(call(*args, "--json").out)
+    assert len(report["added"]) + len(report["moved"]) == len(lines)
+    del value["turns"][1]["messages"][0]["parts"][0]
+    path.write_text(json.dumps(value), "utf-8")
+    bare = call(*args).err
+    assert ("/1/reasoning_content of these messages: an empty reasoning_content" in bare) == (server == "moonshot")
+    empty = call(*args[:5], "ollama", *args[6:]).err
+    assert "added /1/content of these messages: an empty text beside the calls; Ollama's /v1" in empty
 
 
 def test_another_agent_reads_who_said_what(file: str, call: Any) -> None:

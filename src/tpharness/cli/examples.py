@@ -63,7 +63,7 @@ EXAMPLES: Mapping[str, str] = {
         tpharness accept messages.json --api anthropic --model claude-sonnet-4-5
         tpharness accept request.json --repair            the least change with which it is taken
         jq .body log.json | tpharness accept - --json
-        tpharness history thread.json --for anthropic --next-user "Go on" | tpharness accept - --api anthropic
+        tpharness history thread.json --for anthropic --request --next-user "Go on" | tpharness accept - --api anthropic
         """,
     "compare": """
         tpharness compare                                 what each history loses of a cut turn

@@ -12,8 +12,8 @@ from tpharness.cli.files import read_bytes
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import ThreadError, UsageError, did_you_mean
 from tpharness.findings import Level
-from tpharness.histories.exchange.model_calls import FORMS, ModelCall, model_call
-from tpharness.model_apis.registry import APIS, find_server
+from tpharness.histories.exchange.model_calls import FORMS, ModelCall, model_call, model_of, request_of
+from tpharness.model_apis.registry import APIS, api_of_server, find_server
 from tpharness.output import json_bytes
 from tpharness.protocol.migrate import version_of
 from tpharness.protocol.parse import parse_json
@@ -34,10 +34,20 @@ class HistoryFor:
     next_user: str | None
     server: str
     stored: Mapping[str, Any] = field(repr=False)
+    model: str = ""
+    request: bool = False
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         thread, notes = document_thread(document)
         _require_valid(thread, self.agent)
+        model, server = self.model, self.server
+        if self.request:
+            model = model or model_of(thread, self.agent)
+            server = server or _server(self.form, None, model, request=True)
+            if not model:
+                notes.append(
+                    BatchNote(line="the thread does not say which model answered: --model names it in the request")
+                )
         made = model_call(
             thread,
             self.form,
@@ -45,23 +55,32 @@ class HistoryFor:
             system_prompt=self.system_prompt,
             next_user=self.next_user,
             resolve=lambda reference: self.stored[reference["uri"]],
-            server=self.server,
+            server=server,
         )
-        places = (("", made.left_out), (" of the history", made.not_sent))
-        losses = [BatchNote.of_loss(loss, of=where) for where, losses in places for loss in losses]
+        losses = [
+            BatchNote.of_loss(loss, done, of=where)
+            for done, where, found in (
+                ("left out", "", made.left_out),
+                ("left out", " of the history", made.not_sent),
+                ("moved", " of the history", made.moved),
+                ("added", " of these messages", made.added),
+            )
+            for loss in found
+        ]
         pending = [
             BatchNote(line=f"pending {call.pointer}: {call.tool_name} {call.tool_call_id} waits for its return")
             for call in made.pending
         ]
         facts = _facts(made)
+        printed = request_of(made.messages, self.form, model) if self.request else made.messages
         lines = b"".join(json_bytes(line) + b"\n" for line in made.messages) if self.form == _LOG else None
         return DocumentDone(
             outcome="made",
-            value=made.messages,
+            value=printed,
             raw=lines if document.alone else None,
             notes=(*notes, *losses, *pending),
             facts=facts,
-            report={"messages": made.messages, **facts},
+            report={"request" if self.request else "messages": printed, **facts},
         )
 
 
@@ -71,6 +90,9 @@ def history(
     agent: Annotated[str | None, Option(help="The agent that is called; others' texts are prefixed.")] = None,
     system_prompt: Annotated[str | None, Option(help="The system prompt, which threads never store.")] = None,
     next_user: Annotated[str | None, Option(help="What the user says next, at the end of the messages.")] = None,
+    request: Annotated[
+        bool, Option("--request", help="Print the body of a request: the model, from the thread or --model, and these.")
+    ] = False,
     model: Annotated[str, Option(help="The model that is called: a server of the API may take less.")] = "",
     server: Annotated[str | None, Option(help="Another server of the API, as `accept --server` names it.")] = None,
     content: Annotated[list[str] | None, Option(help="URI=FILE: a content that is stored elsewhere.")] = None,
@@ -86,9 +108,16 @@ def history(
     """
     if form not in FORMS:
         hint = did_you_mean(form, FORMS, f"one of {', '.join(FORMS)}")
+        if (api := api_of_server(form)) is not None:
+            hint = f"it is a server of {api}: --for {api} --server {form}"
         raise UsageError(f"--for: nothing is called {form!r}", hint=hint)
+    if request and form not in APIS:
+        raise UsageError(
+            f"--request: {form} is the form of a library, not of a model's API", hint=f"--for {'|'.join(APIS)}"
+        )
     stored = {uri: _content(path) for uri, path in map(_place, content or ())}
-    work = HistoryFor(form, agent, system_prompt, next_user, _server(form, server, model), stored)
+    chosen = _server(form, server, model, request=request)
+    work = HistoryFor(form, agent, system_prompt, next_user, chosen, stored, model, request)
     options = BatchOptions(output=output, as_json=json, jobs=jobs, resume=resume, force=force, makes=True)
     each_document(files, work, options)
 
@@ -103,11 +132,11 @@ def _require_valid(thread: Mapping[str, Any], agent: str | None) -> None:
         raise UsageError(f"--agent: {agent!r} is not in the registry of the thread", hint=f"its agents are: {known}")
 
 
-def _server(form: str, server: str | None, model: str) -> str:
-    """Return the server that the messages are written for, "" for the API's own."""
+def _server(form: str, server: str | None, model: str, *, request: bool) -> str:
+    """Return the server that the messages are written for, "" for the API's own; a `request` names any model."""
     if form in APIS and APIS[form].servers:
         return find_server(APIS[form], server, model)
-    if server is not None or model:
+    if server is not None or (model and not request):
         option = "--server" if server is not None else "--model"
         raise UsageError(f"{option}: what is written for {form} is the same everywhere", hint=f"leave out {option}")
     return ""
@@ -132,5 +161,7 @@ def _facts(made: ModelCall) -> dict[str, Any]:
     return {
         "left_out": [loss.as_json() for loss in made.left_out],
         "not_sent": [loss.as_json() for loss in made.not_sent],
+        "moved": [loss.as_json() for loss in made.moved],
+        "added": [loss.as_json() for loss in made.added],
         "pending": pending,
     }

@@ -48,6 +48,8 @@ class ServerHistoryWriter(Protocol):
 
     write_for: Callable[[str, list[dict[str, Any]]], Any]
     """Write joined messages in the format of Pydantic AI as a server of this name takes them."""
+    changes_for: Callable[[str, list[dict[str, Any]]], Iterator[tuple[str, str, str]]]
+    """Yield what is in these messages otherwise than for the API's own server: its place in them, what, and why."""
 
 
 class Served(Protocol):

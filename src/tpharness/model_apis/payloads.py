@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.model_apis.history_parts import merge_messages
 from tpharness.model_apis.registry import ApiName, find_api, find_server
 
-__all__ = ["payload_of"]
+__all__ = ["payload_of", "server_changes"]
 
 
 def payload_of(
@@ -33,6 +33,11 @@ def payload_of(
         known = find_server(api, server)
         return api.server_history.write_for(known, merged)
     return api.history.write_payload(merged)
+
+
+def server_changes(name: ApiName, messages: Sequence[Mapping[str, Any]], server: str) -> list[tuple[str, str, str]]:
+    """Return what `payload_of` writes otherwise for a server: the place in what it writes, what it is, and why."""
+    return list(find_api(name).server_history.changes_for(server, merge_messages(messages))) if server else []
 
 
 def _prompt(text: str) -> dict[str, Any]:

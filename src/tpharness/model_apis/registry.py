@@ -39,7 +39,9 @@ FALLBACK = OPENAI_CHAT
 def find_api(name: str) -> ModelApi:
     """Return the API of this name. UsageError if there is none."""
     if name not in APIS:
-        raise UsageError(f"no model API is called {name!r}", hint=f"one of {', '.join(API_NAMES)}")
+        api = api_of_server(name)
+        hint = f"it is a server: --api {api} --server {name}" if api else f"one of {', '.join(API_NAMES)}"
+        raise UsageError(f"no model API is called {name!r}", hint=hint)
     return APIS[name]
 
 

@@ -85,7 +85,7 @@ def _refuse_other_formats(value: Any) -> None:
     if isinstance(value, Mapping) and "turns" in value:
         what, hint = (
             "a thread of ThreadProtocol",
-            "`tpharness history FILE --for anthropic --next-user TEXT` writes its request",
+            "`tpharness history FILE --for anthropic --request --next-user TEXT` writes its request",
         )
     elif string(first, "kind") in ("request", "response"):
         what = "a list of Pydantic AI's messages"

@@ -12,12 +12,13 @@ from typing import Any
 
 from tpharness.histories.exchange.to_ui_messages import ui_messages
 from tpharness.histories.thread_log.write import log_losses, log_of_history
-from tpharness.model_apis.payloads import payload_of
-from tpharness.model_apis.registry import API_NAMES, ApiName
+from tpharness.model_apis.history_parts import read_tool_result
+from tpharness.model_apis.payloads import payload_of, server_changes
+from tpharness.model_apis.registry import API_NAMES, ApiName, find_api
 from tpharness.protocol.history import ModelHistory, PendingCall, model_history
 from tpharness.protocol.losses import Loss
 
-__all__ = ["FORMS", "ModelCall", "model_call"]
+__all__ = ["FORMS", "ModelCall", "model_call", "model_of", "request_of"]
 
 FORMS = ("pydantic-ai", "ai-sdk", "thread-log", *API_NAMES)
 """The libraries and APIs for which messages can be written."""
@@ -28,13 +29,16 @@ class ModelCall:
     """The messages, what the thread has beside them, and the calls that wait for a return.
 
     `left_out` has JSON pointers into the thread; `not_sent` into the messages for `pydantic-ai`: this form has no place
-    for what is there.
+    for what is there, and `moved` what stands elsewhere in it. `added` has pointers into `messages`: what is there for
+    a server alone.
     """
 
     messages: Any
     left_out: tuple[Loss, ...]
     not_sent: tuple[Loss, ...]
     pending: tuple[PendingCall, ...]
+    moved: tuple[Loss, ...] = ()
+    added: tuple[Loss, ...] = ()
 
 
 def model_call(
@@ -59,7 +63,30 @@ def model_call(
     messages, not_sent = _written(history, form, server, agent_id)
     losses = tuple(Loss(pointer=p, what=what, why=f"{form} has no place for it") for p, what in not_sent)
     left_out = (*history.left_out, *(log_losses(thread) if form == "thread-log" else ()))
-    return ModelCall(messages=messages, left_out=left_out, not_sent=losses, pending=history.pending)
+    more: Any = {}
+    if form in API_NAMES:
+        added = server_changes(form, history.messages, server)
+        more = {
+            "moved": tuple(_moved(form, history.messages, server)),
+            "added": tuple(Loss(pointer=pointer, what=what, why=why) for pointer, what, why in added),
+        }
+    return ModelCall(messages=messages, left_out=left_out, not_sent=losses, pending=history.pending, **more)
+
+
+def model_of(thread: Mapping[str, Any], agent_id: str | None = None) -> str:
+    """Return the model that answered last, for an agent the one that it had; "" if the thread names none."""
+    for turn in reversed(thread["turns"]):
+        for message in reversed(turn.get("messages") or ()):
+            speaks = agent_id in (None, message.get("agent_id") or turn.get("agent_id"))
+            if speaks and message.get("message_type") == "response" and message.get("model_name"):
+                return str(message["model_name"])
+    return ""
+
+
+def request_of(messages: Any, form: ApiName, model: str) -> dict[str, Any]:
+    """Return the body of a request to an API, with the messages that are written for it."""
+    payload = messages if isinstance(messages, Mapping) else {find_api(form).entries: messages}
+    return {"model": model, **payload} if model else dict(payload)
 
 
 def _written(history: ModelHistory, form: str, server: str, agent: str | None) -> tuple[Any, list[tuple[str, str]]]:
@@ -71,6 +98,32 @@ def _written(history: ModelHistory, form: str, server: str, agent: str | None) -
         return log_of_history(history, agent)
     provider: ApiName = next(name for name in API_NAMES if name == form)
     return payload_of(provider, history.messages, server=server), list(_not_sent(provider, history.messages, server))
+
+
+def _moved(provider: ApiName, messages: list[dict[str, Any]], server: str) -> Iterator[Loss]:
+    """Yield thinking that is sent as text, and files of a result that follow it in a message of the user."""
+    for index, message in enumerate(messages):
+        for number, part in enumerate(message["parts"]):
+            kind, pointer = part.get("part_kind"), f"/{index}/parts/{number}"
+            result = read_tool_result(part)
+            if kind == "thinking" and part.get("content"):
+                alone = payload_of(provider, [{**message, "parts": [part]}], server=server)
+                if any(text.startswith("<") and part["content"] in text for text in _texts(alone)):
+                    why = f"{provider} has no field for it: it is sent as text"
+                    yield Loss(pointer=pointer, what="thinking", why=why)
+            elif result is not None and result.files:
+                alone = request_of(payload_of(provider, [{**message, "parts": [part]}], server=server), provider, "")
+                if len(alone[find_api(provider).entries]) > 1:
+                    why = "a result is a text: they follow in a message of the user"
+                    yield Loss(pointer=pointer, what=f"files of {result.call_id}", why=why)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(one)
 
 
 def _not_sent(provider: ApiName, messages: list[dict[str, Any]], server: str) -> Iterator[tuple[str, str]]:

@@ -14,14 +14,15 @@ from typing import Any
 from tpharness.model_apis.history_parts import kind_of, parts_of, unsupported_content
 from tpharness.model_apis.openai_chat.history import write_payload
 from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
-from tpharness.model_apis.openai_chat.servers import SERVERS, SHORT_ID
+from tpharness.model_apis.openai_chat.servers import SERVERS, SHORT_ID, Server
 from tpharness.model_apis.shape import as_list, string, value_of
 
-__all__ = ["NO_ANSWER", "shorten_id", "write_for"]
+__all__ = ["NO_ANSWER", "changes_for", "shorten_id", "write_for"]
 
 NO_ANSWER = "(no answer)"
 """What the assistant says between a result and the user: some models are refused an empty text."""
 
+_ANSWER = {"role": "assistant", "content": NO_ANSWER}
 _FIELD = "reasoning_content"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -29,6 +30,33 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 def write_for(server: str, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the list of messages for one of `SERVERS`."""
     row = SERVERS[server]
+    written = _in_order(row, messages)
+    return _with_short_ids(written) if row.short_ids else [dict(entry) for entry in written]
+
+
+def changes_for(server: str, messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Yield what is added to the messages for a server, or is another id: the place in them, what it is, and why."""
+    row = SERVERS[server]
+    written = _in_order(row, messages)
+    final = _with_short_ids(written) if row.short_ids else written
+    for index, (entry, sent) in enumerate(zip(written, final, strict=True)):
+        if entry is not sent and entry.get("tool_calls"):
+            for k, (call, other) in enumerate(zip(entry["tool_calls"], sent["tool_calls"], strict=True)):
+                if call["id"] != other["id"]:
+                    what = f"{other['id']} for the call {call['id']} and its result"
+                    yield f"/{index}/tool_calls/{k}/id", what, f"{row.title}: ids of nine letters and digits"
+        if entry is _ANSWER:
+            what = f"the assistant says {NO_ANSWER!r}"
+            yield f"/{index}", what, f"{row.title}: an answer comes after a result"
+        if row.texts and entry.get("tool_calls") and entry["content"] == "":
+            yield f"/{index}/content", "an empty text beside the calls", f"{row.title}: the content is a text"
+        if row.thinks and entry.get(_FIELD) == "":
+            what = f"an empty {_FIELD}"
+            yield f"/{index}/{_FIELD}", what, f"{row.title}: thinking beside calls, and the thread has none"
+
+
+def _in_order(row: Server, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the messages in the order and with the fields that a server takes."""
     if row.thinks:
         messages = [_with_thinking(message, _in_its_field) for message in messages]
     if row.refuses_thinking:
@@ -41,9 +69,7 @@ def write_for(server: str, messages: Sequence[Mapping[str, Any]]) -> list[dict[s
     if row.data_images:
         for entry in written:
             _refuse_remote_images(entry)
-    if row.ordered:
-        written = list(_with_answers(written))
-    return _with_short_ids(written) if row.short_ids else written
+    return list(_with_answers(written)) if row.ordered else written
 
 
 def _with_thinking(
@@ -72,7 +98,7 @@ def _with_answers(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]
     before: Any = None
     for message in messages:
         if before == "tool" and message["role"] not in ("tool", "assistant"):
-            yield {"role": "assistant", "content": NO_ANSWER}
+            yield _ANSWER
         before = message["role"]
         yield message
 
