@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import BatchDocument, DocumentDone, document_json, not_judged
+from tpharness.cli.batch.not_judged import not_judged
+from tpharness.cli.batch.work import BatchDocument, DocumentDone, document_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.finding_log import keep_first

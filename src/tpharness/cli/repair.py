@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, not_judged, parse_document
+from tpharness.cli.batch.not_judged import not_judged
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, parse_document
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level, quote

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tpharness.document_files import is_log, parse_log
-from tpharness.errors import InputError, TpharnessError
+from tpharness.errors import InputError
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.parse import Parsed, parse_json, unreadable
 from tpharness.protocol.reading import fill_agents
@@ -23,7 +23,6 @@ __all__ = [
     "Work",
     "document_json",
     "document_thread",
-    "not_judged",
     "parse_document",
 ]
 
@@ -105,15 +104,6 @@ class DocumentDone:
 
 Work = Callable[[BatchDocument], DocumentDone]
 """What is done with each document. It is pickled, and its `repr` says what `--resume` may go on with."""
-
-
-def not_judged(error: TpharnessError) -> DocumentDone:
-    """Return what is said of one document among several that is nothing which the command judges.
-
-    "Refused" would be what an API does with a request.
-    """
-    facts = {"error": error.line, "findings": [finding.as_json() for finding in error.findings]}
-    return DocumentDone(outcome="not judged", code=2, notes=(BatchNote(line=error.line),), facts=facts)
 
 
 def document_json(document: BatchDocument) -> tuple[Any, list[BatchNote]]:
