@@ -15,7 +15,9 @@ from tests.scenarios import load_builtin
 
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.errors import InputError, UsageError
+from tpharness.resources import conformance_dir
 from tpharness.site import Documents, build_site, find_broken_links, read_documents
+from tpharness.suite_yaml import load_suite_yaml
 
 SCENARIOS = ("basics/tool-call-and-answer", "interruptions/mid-text", "cycles/three-steps")
 HOSTILE = (
@@ -115,6 +117,16 @@ def test_every_clause_and_ruling_has_its_place(site: Path) -> None:
     page = (site / "rulings" / "R20.html").read_text("utf-8")
     assert '<iframe class="picture" src="../views/R20.html"' in page
     assert "interruptions/mid-text" in (site / "views" / "R20.html").read_text("utf-8")
+
+
+def test_every_case_of_a_known_difference_is_on_the_page(site: Path) -> None:
+    """Two of them in sight, the others in a fold that says how many they are: nobody has to look for a file."""
+    page = (site / "matrix.html").read_text("utf-8")
+    (file,) = (conformance_dir() / "baselines" / "peers").glob("server-langgraph.yaml")
+    for departure in load_suite_yaml(file):
+        cases = [case for some in departure["cases"].values() for case in some]
+        assert all(html.escape(case) in page for case in cases)
+        assert len(cases) < 3 or f"<summary>and {len(cases) - 2} more</summary>" in page
 
 
 def test_what_others_wrote_is_only_text(site: Path) -> None:

@@ -28,6 +28,7 @@ _CODE = re.compile(r"`([a-z0-9.-]+)`")
 _RULING = re.compile(r"\bR\d+\b")
 _MOST_LINKS = 12
 _SHOWN_CASES = 6
+_SHOWN_KNOWN = 2
 
 
 def site_pages(
@@ -90,7 +91,7 @@ def _subject(name: str, clauses: Sequence[Clause], scenarios: Sequence[Scenario]
             yield f"Decided by {', '.join(f'[{one}](../rulings/{one}.md)' for one in clause.rulings)}.\n"
         cited = scenarios_of_clause(clause.id, scenarios)
         if cited:
-            yield f"Exercised by {_links(cited)}.\n"
+            yield f"Exercised by {_links(cited)}\n"
         elif clause.why:
             yield f"No scenario can exercise it: {clause.why}.\n"
         broken = load_violations().get(clause.id, ())
@@ -127,9 +128,15 @@ def _ruling(ruling: Ruling, scenarios: Sequence[Scenario]) -> Iterator[str]:
 
 
 def _links(scenarios: Sequence[Scenario]) -> str:
-    links = [f"[{one.id}](../{view_link(one.id)})" for one in scenarios[:_MOST_LINKS]]
-    more = len(scenarios) - _MOST_LINKS
-    return ", ".join(links) + (f", and {more} more" if more > 0 else "")
+    return _some([f'<a href="../{view_link(one.id)}">{text_html(one.id)}</a>' for one in scenarios], _MOST_LINKS)
+
+
+def _some(links: Sequence[str], most: int) -> str:
+    """Return links, those beyond the first `most` in a fold that says how many there are."""
+    first, others = ", ".join(links[:most]), links[most:]
+    if not others:
+        return first
+    return f"{first} <details><summary>and {len(others)} more</summary>{', '.join(others)}</details>"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -156,7 +163,7 @@ def _matrix(documents: Documents, interop: Mapping[str, Any], shown: set[str]) -
     for target, one in _departures():
         cases = [case for some in one["cases"].values() for case in some]
         rulings = ", ".join(f'<a href="rulings/{name}.html">{name}</a>' for name in one["rulings"])
-        found = ", ".join(_case_link(case, shown) for case in sorted(cases, key=len)[:2])
+        found = _some([_case_link(case, shown) for case in sorted(cases, key=len)], _SHOWN_KNOWN)
         reason = text_html(" ".join(one["reason"].split()))
         rows.append((text_html(target), f"{text_html(one['title'])}: {reason}", str(len(cases)), rulings, found))
     yield _table(("target", "departure", "cases", "rulings", "look at"), rows)
@@ -222,9 +229,7 @@ def _trend_row(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _cases(cases: Sequence[str], shown: set[str]) -> str:
-    more = len(cases) - _SHOWN_CASES
-    found = ", ".join(_case_link(case, shown) for case in cases[:_SHOWN_CASES])
-    return found + (f", and {more} more" if more > 0 else "")
+    return _some([_case_link(case, shown) for case in cases], _SHOWN_CASES)
 
 
 def _claim(claim: Mapping[str, Any]) -> str:
