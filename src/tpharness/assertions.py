@@ -20,7 +20,7 @@ from tpharness.protocol.diff import ThreadDifference, diff
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
 from tpharness.verdict.finding_lines import finding_lines
-from tpharness.wires.contract import NO_EVENTS
+from tpharness.wires.checked import NO_EVENTS
 from tpharness.wires.vsp.violations import NOTHING_KNOWN
 
 __all__ = ["assert_same_thread", "assert_valid", "difference_lines"]

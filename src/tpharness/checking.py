@@ -18,7 +18,7 @@ from tpharness.findings import Finding, Place
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 from tpharness.wires import checked
-from tpharness.wires.contract import NO_EVENTS, UNFINISHED
+from tpharness.wires.checked import NO_EVENTS, UNFINISHED
 from tpharness.wires.registry import default_wire
 
 __all__ = ["RepairFormat", "check", "check_data", "check_json", "check_scenario", "input_beside", "is_input"]

@@ -23,7 +23,8 @@ from tpharness.printable import counted
 from tpharness.protocol.reasons import Reason, refuse_misspelt_reason
 from tpharness.protocol.versions import Version, VersionName, newest_version, parse_version
 from tpharness.readings import Readings
-from tpharness.wires.contract import NO_EVENTS, Reader, Wire
+from tpharness.wires.checked import NO_EVENTS
+from tpharness.wires.contract import Reader, Wire
 from tpharness.wires.registry import default_wire, recognize, recognize_events
 from tpharness.wires.sse.parser import SseParser
 

@@ -11,7 +11,7 @@ from tpharness.folding import RunCut, within
 from tpharness.journal import Journal
 from tpharness.server_events import Recorder, RunState
 from tpharness.server_events.guide import record_events
-from tpharness.wires.contract import NO_EVENTS
+from tpharness.wires.checked import NO_EVENTS
 
 __all__ = ["ServerSide", "fold_events"]
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from tpharness.findings import Finding, Kind
 from tpharness.wires.registry import WIRES, name_wire
 
-if TYPE_CHECKING:
-    from tpharness.findings import Finding
+__all__ = ["NO_EVENTS", "UNFINISHED", "answers_input", "check_input", "check_stream"]
 
-__all__ = ["answers_input", "check_input", "check_stream"]
+NO_EVENTS = Kind("stream-without-events")
+"""A body that does not have a single event, on whatever wire."""
+
+UNFINISHED = Kind("stream-unfinished")
+"""A stream that ends before its turn does."""
 
 
 def check_stream(data: bytes, major: int | None, posted: bytes | None = None) -> list[Finding]:

@@ -47,13 +47,7 @@ if TYPE_CHECKING:
     from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
     from tpharness.server_events import EventKind
 
-__all__ = ["NO_EVENTS", "UNFINISHED", "Inputs", "OpenReader", "OpenWriter", "Reader", "Said", "Wire", "Writer"]
-
-NO_EVENTS = Kind("stream-without-events")
-"""A body that does not have a single event, on whatever wire."""
-
-UNFINISHED = Kind("stream-unfinished")
-"""A stream that ends before its turn does."""
+__all__ = ["Inputs", "OpenReader", "OpenWriter", "Reader", "Said", "Wire", "Writer"]
 
 
 class Reader(Protocol):

@@ -7,7 +7,7 @@ from typing import Literal, cast
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Place
 from tpharness.wires import vsp
-from tpharness.wires.contract import NO_EVENTS, UNFINISHED
+from tpharness.wires.checked import NO_EVENTS, UNFINISHED
 from tpharness.wires.sse.parser import SseParser
 from tpharness.wires.vsp import chunks
 from tpharness.wires.vsp.assembler import Assembler
