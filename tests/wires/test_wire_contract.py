@@ -39,6 +39,12 @@ NAMES_CHUNKS = {
     "histories/ai_sdk_model.py": "the AI SDK's own messages",
     "histories/exchange/from_ui_messages.py": "the AI SDK's own messages",
     "histories/stored/ui_messages.py": "the AI SDK's own messages",
+    "histories/thread_log/dialect.py": "lines of chimera's log, some of which have the same names",
+    "histories/thread_log/lines.py": "lines of chimera's log",
+    "histories/thread_log/read.py": "lines of chimera's log",
+    "histories/thread_log/rules.py": "lines of chimera's log",
+    "histories/thread_log/transform.py": "lines of chimera's log",
+    "histories/thread_log/write.py": "lines of chimera's log",
 }
 """Who names a kind of chunk outside of its wire and of the peers, and why it is not the wire that is named."""
 
