@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.scenarios import load_builtin
 
-from tpharness.picture import timeline_of_case, timeline_of_file
+from tpharness.picture import place_number, place_of_ruling, timeline_of_case, timeline_of_file
 from tpharness.run.plan import SweepPlace, base_case, cut_case, cut_time, cut_times, make_script, make_streams
 from tpharness.scenario import CutAt, CutPlan, load_text
 from tpharness.targets import Reference
@@ -260,3 +260,21 @@ def test_the_times_of_all_cuts_are_those_of_each() -> None:
             bare = replace(run, events=tuple({name: e[name] for name in e if name != "at"} for e in events))
             for one in (run, bare):
                 assert cut_times(one) == [cut_time(one, count) for count in range(len(events) + 1)]
+
+
+@pytest.mark.parametrize("scenario", ["histories/k06-mid-arguments", "cycles/three-steps", "interruptions/mid-text"])
+def test_the_place_at_which_a_ruling_drops_something_is_one_that_links_name(scenario: str) -> None:
+    """R20: the first cut that has something to drop, by the name that an address and the id of a case have."""
+    timeline = timeline_of_case(base_case(load_builtin(scenario)))
+    place = place_of_ruling(timeline, "R20")
+    number = place_number(timeline, place)
+    assert number is not None
+    row = timeline["rows"][timeline["places"][number]]
+    assert any("R20" in one["why"] for gone in row["gone"].values() for one in timeline["tables"]["values"][gone])
+    earlier = [timeline["rows"][row] for row in timeline["places"][:number]]
+    assert not any("gone" in row for row in earlier)
+
+
+def test_a_ruling_that_drops_nothing_has_no_place() -> None:
+    """R2 is about something else, and R20 begins with it."""
+    assert place_of_ruling(timeline_of_case(base_case(load_builtin("cycles/three-steps"))), "R2") == ""

@@ -115,8 +115,21 @@ def test_every_clause_and_ruling_has_its_place(site: Path) -> None:
     for ruling in load_rulings():
         assert (site / "rulings" / f"{ruling}.html").is_file()
     page = (site / "rulings" / "R20.html").read_text("utf-8")
-    assert '<iframe class="picture" src="../views/R20.html"' in page
+    assert '<iframe class="picture" src="../views/R20.html#view/' in page
     assert "interruptions/mid-text" in (site / "views" / "R20.html").read_text("utf-8")
+
+
+@pytest.mark.browser
+def test_the_picture_of_a_ruling_opens_where_it_drops_something(site: Path) -> None:
+    """R20: the response that had not finished is in sight as not kept, without a step of the reader."""
+    found = re.search(
+        r'<iframe class="picture" src="\.\./(views/R20\.html)(#[^"]+)"', (site / "rulings/R20.html").read_text()
+    )
+    assert found is not None
+    seen = look_at(site / found[1], ["eval", f"location.hash = {found[2]!r}"], ["text", "#threads"], ["text", "#panel"])
+    assert "not kept" in seen.results[1]
+    assert "R20" in seen.results[1] + seen.results[2]
+    assert seen.errors == []
 
 
 def test_every_case_of_a_known_difference_is_on_the_page(site: Path) -> None:

@@ -9,7 +9,7 @@ from tpharness.picture.both_wires import side_by_side_html, timelines_over
 from tpharness.picture.files import case_of_file, is_scenario, timeline_of_file
 from tpharness.picture.page import MOST_BYTES, PageEntry, PicturePage, finding_html, render_page, table_html, text_html
 from tpharness.picture.plain import plain_timeline
-from tpharness.picture.timeline import place_number, timeline_of_case
+from tpharness.picture.timeline import place_number, place_of_ruling, timeline_of_case
 from tpharness.picture.traces import entries_of_trace
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "finding_html",
     "is_scenario",
     "place_number",
+    "place_of_ruling",
     "plain_timeline",
     "render_page",
     "side_by_side_html",

@@ -10,6 +10,7 @@ A row at which the two sides hold different threads has their `differences` in w
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,9 +22,10 @@ from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.plan import Case, make_script, make_streams
 from tpharness.scenario.records import AgentRun, Compare, Scenario
 
-__all__ = ["FORMAT", "as_timeline", "differences_in_words", "place_number", "timeline_of_case"]
+__all__ = ["FORMAT", "as_timeline", "differences_in_words", "place_number", "place_of_ruling", "timeline_of_case"]
 
 FORMAT = "tpharness-timeline/1"
+_RULING = re.compile(r"\bR\d+\b")
 _PLACE = re.compile(r"(?:turn-(?P<turn>\d+)-)?(?P<unit>event|byte)-(?P<count>\d{1,12})(?::|\Z)")
 _MOST_DIFFERENCES = 200
 """How many pairs of different threads are described in words; further ones are only marked on the page."""
@@ -105,6 +107,20 @@ def place_number(timeline: Mapping[str, Any], place: str) -> int | None:
     if found["unit"] == "event":
         return within[count][0] if count < len(within) else None
     return next((number for number, row in within if row.get("to", -1) >= count), None)
+
+
+def place_of_ruling(timeline: Mapping[str, Any], ruling: str) -> str:
+    """Return the first place at which a cut drops something by a ruling, such as `event-12`; "" if there is none."""
+    values = timeline["tables"]["values"]
+    counts: Counter[int] = Counter()
+    for number in timeline["places"]:
+        row = timeline["rows"][number]
+        dropped = (one for gone in row.get("gone", {}).values() for one in values[gone])
+        if any(ruling in _RULING.findall(one["why"]) for one in dropped):
+            place = f"event-{counts[row['turn']]}"
+            return place if row["turn"] == timeline["turn"] else f"turn-{row['turn']}-{place}"
+        counts[row["turn"]] += 1
+    return ""
 
 
 def _reason_of(case: Case) -> str:

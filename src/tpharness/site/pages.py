@@ -19,7 +19,7 @@ from tpharness.printable import make_printable
 from tpharness.resources import conformance_dir
 from tpharness.scenario import Scenario
 from tpharness.site.documents import Documents
-from tpharness.site.views import scenarios_of_clause, scenarios_of_ruling, view_link
+from tpharness.site.views import frame_link, scenarios_of_clause, scenarios_of_ruling, view_link
 from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["site_pages"]
@@ -123,7 +123,7 @@ def _ruling(ruling: Ruling, scenarios: Sequence[Scenario]) -> Iterator[str]:
         return
     title = text_html(f"A picture of {ruling.id}, whose cut can be dragged")
     yield f"## See it\n\n[On a page of its own](../views/{ruling.id}.html). {shown[0].description}\n"
-    yield f'<iframe class="picture" src="../views/{ruling.id}.html" title="{title}" loading="lazy"></iframe>\n'
+    yield f'<iframe class="picture" src="../{frame_link(ruling.id, shown)}" title="{title}" loading="lazy"></iframe>\n'
     yield f"## Scenarios\n\n{_links(shown)}\n"
 
 

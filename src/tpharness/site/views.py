@@ -11,11 +11,19 @@ from typing import Any
 from urllib.parse import quote
 
 from tpharness.clauses import load_clauses, load_rulings
-from tpharness.picture import PageEntry, PicturePage, plain_timeline, render_page, text_html, timeline_of_case
+from tpharness.picture import (
+    PageEntry,
+    PicturePage,
+    place_of_ruling,
+    plain_timeline,
+    render_page,
+    text_html,
+    timeline_of_case,
+)
 from tpharness.run.plan import base_case
 from tpharness.scenario import Scenario
 
-__all__ = ["scenarios_of_clause", "scenarios_of_ruling", "view_files", "view_link"]
+__all__ = ["frame_link", "scenarios_of_clause", "scenarios_of_ruling", "view_files", "view_link"]
 
 _MOST_OF_A_RULING = 3
 
@@ -38,6 +46,16 @@ def view_files(scenarios: Sequence[Scenario]) -> Iterator[tuple[str, str]]:
 def view_link(scenario: str) -> str:
     """Return the address of a scenario's picture, from the top of the site."""
     return f"{_theme_file(scenario.rpartition('/')[0])}#view/{quote(scenario)}"
+
+
+def frame_link(ruling: str, shown: Iterable[Scenario]) -> str:
+    """Return the address of a ruling's picture, opened where a cut drops something by it, if there is such a place."""
+    address = f"views/{ruling}.html"
+    for one in list(shown)[:_MOST_OF_A_RULING]:
+        place = place_of_ruling(timeline_of_case(base_case(one)), ruling)
+        if place:
+            return f"{address}#view/{quote(f'{one.id}@{place}')}"
+    return address
 
 
 def scenarios_of_clause(clause: str, scenarios: Iterable[Scenario]) -> list[Scenario]:
