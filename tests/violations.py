@@ -22,6 +22,7 @@ from tests.scenarios import load_all, load_builtin
 from tests.seeded_defects import DEFECTS, DOCUMENT_DEFECTS
 from tests.targets.bad_clients import BAD_CLIENTS
 from tests.targets.bad_targets import BAD
+from tests.wires.ag_ui.lossy import FOUND_IN, IN_NO_THREAD, LOSSY
 
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.clauses import Violation
@@ -41,7 +42,16 @@ _KILLERS: dict[str, list[str]] = json.loads((Path(__file__).parent / "seeded_def
 @cache
 def collect() -> tuple[Violation, ...]:
     """Return every violation, with what finds it and the clauses that are cited then."""
-    return (*_defects(), *_readers(), *_documents(), *_streams(), *_targets(), *_wrong_alike(), *_applications())
+    return (
+        *_defects(),
+        *_wires(),
+        *_readers(),
+        *_documents(),
+        *_streams(),
+        *_targets(),
+        *_wrong_alike(),
+        *_applications(),
+    )
 
 
 def text(violations: Iterable[Violation]) -> str:
@@ -53,6 +63,12 @@ def text(violations: Iterable[Violation]) -> str:
 def _defects() -> Iterator[Violation]:
     for defect in DEFECTS:
         yield _violation("defect", defect.name, defect.sentence, defect.clauses, _KILLERS[defect.name])
+
+
+def _wires() -> Iterator[Violation]:
+    """Sides of AG-UI that keep something over one wire and lose it over the other."""
+    for lossy in (one for one in LOSSY if one.name not in IN_NO_THREAD):
+        yield _violation("defect", f"ag-ui-{lossy.name}", lossy.sentence, ["sync.any-wire"], [FOUND_IN[lossy.name]])
 
 
 def _readers() -> Iterator[Violation]:

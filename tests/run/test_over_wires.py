@@ -215,6 +215,14 @@ def test_a_run_accounts_for_what_it_played_over_its_wire(
     assert "over" not in call("run", IDS[0], "--no-config").out
 
 
+def test_a_whole_case_is_about_wire_independence() -> None:
+    """Where both sides speak both wires: no place of a sweep, which is played over one, and no run over the default."""
+    found = results_over_ag_ui(ids=("cycles/three-steps",))
+    assert {"@" in result.id: "sync.any-wire" in result.clauses for result in found} == {False: True, True: False}
+    for other in (results_over_ag_ui(wire="vsp"), results_over_ag_ui(ids=("recorded/ai-sdk/*",))):
+        assert [result.id for result in other if "sync.any-wire" in result.clauses] == []
+
+
 def test_what_failed_last_is_that_of_a_wire(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     """`--lf` plays what failed over the wire that it is given, and says where nothing has."""
     monkeypatch.setitem(AgUiEncoder.HANDLERS, "text-end", lambda _self, _chunk: [])
@@ -242,7 +250,7 @@ IDS = ("basics/tool-call-and-answer", "interruptions/complete-text-then-call-cut
 
 def results_over_ag_ui(**options: Any) -> list[Result]:
     """Return the results of scenarios over AG-UI on these targets."""
-    events = run_suite(RunOptions(wire="ag-ui", **{"ids": IDS, **options}))
+    events = run_suite(RunOptions(**{"wire": "ag-ui", "ids": IDS, **options}))
     return [result for event in events if (result := getattr(event, "result", None)) is not None]
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tpharness.run.engine import run_suite
     from tpharness.run.fault_cases import find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
     from tpharness.run.options import RunOptions
+    from tpharness.run.other_wires import cite_any_wire
     from tpharness.run.questions import ask_sides
     from tpharness.run.sent_runs import read_sent_runs
     from tpharness.run.splits import find_event_split, find_packet_split, find_read_split
@@ -35,6 +36,7 @@ __all__ = [
     "ask_sides",
     "cases_of",
     "check_address",
+    "cite_any_wire",
     "find_event_split",
     "find_obstacle",
     "find_packet_split",
@@ -68,6 +70,7 @@ __getattr__, __dir__ = lazy_names(
         "tpharness.run.dispatch": ("play_one",),
         "tpharness.run.engine": ("run_suite",),
         "tpharness.run.options": ("RunOptions",),
+        "tpharness.run.other_wires": ("cite_any_wire",),
         "tpharness.run.questions": ("ask_sides",),
         "tpharness.run.sent_runs": ("read_sent_runs",),
         "tpharness.run.splits": ("find_event_split", "find_packet_split", "find_read_split"),

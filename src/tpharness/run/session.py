@@ -197,7 +197,8 @@ class Session:
             return runner.for_each_fault(unplayed, faults)
         if faults:
             return await self._with_faults(case, faults)
-        results = [] if place is not None else [await self._play_judged(case, partial(play, case, self.players))]
+        whole = case if case.wire == DEFAULT_WIRE else runner.cite_any_wire(case, self.players)
+        results = [] if place is not None else [await self._play_judged(whole, partial(play, whole, self.players))]
         if case.scenario.cut is not None:
             results += await self._sweep(case, place)
         seconds = time.perf_counter() - begun

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.distribution import Sample
 from tests.scenarios import load_all, load_builtin
 from tests.wires.ag_ui.both_wires import differences, findings_of
+from tests.wires.ag_ui.lossy import FOUND_IN, IN_NO_THREAD, LOSSY, Lossy
 from tests.wires.ag_ui.streams import FOLDS, STATEMENTS, differing_fold
 from tests.wires.ag_ui.test_ag_ui_servers import RECORDED
 
 from tpharness import check, fold
 from tpharness.errors import UsageError
 from tpharness.findings import Level
+from tpharness.resources import docs_dir
 from tpharness.run import ResultReady, RunOptions, run_suite
 from tpharness.scenario import Scenario, load_text
 from tpharness.scenario.outline import outline
-from tpharness.suite_yaml import load_suite_yaml
 from tpharness.wires.ag_ui.encode import AgUiEncoder
 from tpharness.wires.ag_ui.fold import AgUiAssembler
 
@@ -159,9 +159,6 @@ def name_of(defect: tuple[Any, Any, Any]) -> str:
     return f"{side.__name__} {wrong.__name__} {getattr(kind, '__name__', kind)}"
 
 
-FOUND_IN: dict[str, str] = load_suite_yaml(Path(__file__).parent / "defects.yaml")
-
-
 @pytest.mark.parametrize("defect", DEFECTS, ids=name_of)
 def test_a_side_that_loses_something_is_found(defect: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each handler of both halves in turn forgets what it is given, or leaves out what it has to say of it."""
@@ -174,7 +171,20 @@ def test_a_side_that_loses_something_is_found(defect: tuple[Any, Any, Any], monk
         assert "wire-matters" in {finding.code for result in results for finding in result.findings}
 
 
+@pytest.mark.parametrize("lossy", LOSSY, ids=[one.name for one in LOSSY])
+def test_a_side_that_is_wrong_in_one_way_is_found(lossy: Lossy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the run itself; and by the comparison of the wires, but where no thread shows it."""
+    where = FOUND_IN[lossy.name]
+    lossy.break_it(monkeypatch)
+    results = [e.result for e in run_suite(RunOptions(wire="ag-ui", ids=(where,))) if isinstance(e, ResultReady)]
+    found = {finding.code for result in results for finding in result.findings}
+    assert IN_NO_THREAD.get(lossy.name, "wire-matters") in found
+
+
 def test_every_defect_has_its_row() -> None:
-    """And most of them are found; the rest say why no thread can show them."""
-    assert set(FOUND_IN) == {name_of(defect) for defect in DEFECTS}
-    assert sum(not where.startswith("harmless: ") for where in FOUND_IN.values()) >= 40
+    """And most of them are found; the rest say why no thread can show them. None stands here under two names."""
+    assert set(FOUND_IN) == {*map(name_of, DEFECTS), *(one.name for one in LOSSY)}
+    assert len({one.sentence for one in LOSSY}) == len(LOSSY)
+    found = sum(not where.startswith("harmless: ") for where in FOUND_IN.values())
+    assert f"breaks a side in {found} ways" in (docs_dir() / "AG_UI.md").read_text("utf-8")
+    assert found >= 60
