@@ -102,7 +102,7 @@ def test_a_failure_goes_before_what_was_not_judged() -> None:
 def test_the_line_and_the_badge_tell_what_is_claimed_in_part() -> None:
     """Nobody takes it for a profile that conforms."""
     wanted = {"version": "0.0.4", "set": "2026-11", "passed": ["a"], "failed": ["b"], "not_judged": ["c", "d"]}
-    predicate = {"claims": [claim([KEPT, UNDECLARED])], "requirements": wanted}
+    predicate = {"claims": [claim([KEPT, UNDECLARED])], "requirements": wanted, "playings": [{}]}
     assert verdict_line(predicate) == "none of 1 profile and 1 in part of 0.0.4 (set 2026-11), 1 of 4 clauses"
     assert badge_endpoint(predicate)["message"] == "none of 1 profile and 1 in part"
     assert badge_endpoint(predicate)["color"] == "yellow"

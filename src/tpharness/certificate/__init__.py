@@ -13,6 +13,7 @@ from tpharness.certificate.summary import (
     certificate_markdown,
     claim_lines,
     verdict_line,
+    wires_of,
 )
 from tpharness.certificate.trusted_time import (
     UntrustedTimeError,
@@ -56,4 +57,5 @@ __all__ = [
     "relaxed_since",
     "seal",
     "verdict_line",
+    "wires_of",
 ]

@@ -14,7 +14,7 @@ from typing import Any
 
 from tpharness.profiles import find_profiles, load_profiles
 
-__all__ = ["Extent", "count_reports", "find_extents", "find_unstable", "verdicts"]
+__all__ = ["Extent", "count_reports", "find_extents", "find_unstable", "merge_extents", "verdicts"]
 
 _TALLIES = {
     "passed": "passed",
@@ -32,6 +32,7 @@ def count_reports(reports: Sequence[Mapping[str, Any]], unasked: Collection[str]
     """
     first = reports[0]["results"]
     return {
+        **({"wire": reports[0]["wire"]} if "wire" in reports[0] else {}),
         "versions": list(reports[0]["versions"]),
         "counts": dict(sorted(_count(first).items())),
         "profiles": _by_profile(first),
@@ -79,6 +80,23 @@ def find_extents(
             if tally != "not_judged":
                 extent.judged_cases += one["cases"]
                 extent.judged |= cited - extent.unasked
+    return found
+
+
+def merge_extents(extents: Sequence[Mapping[str, Extent]]) -> dict[str, Extent]:
+    """Return how much playings of one pair over several wires have judged: a clause counts that one of them judged.
+
+    A scenario that gives a stream of one wire is about no other wire.
+    """
+    found = {name: Extent() for name in load_profiles()}
+    for one in extents:
+        for name, extent in one.items():
+            whole = found[name]
+            whole.judged_cases += extent.judged_cases
+            whole.cases += extent.cases
+            whole.judged |= extent.judged
+            whole.owed |= extent.owed
+            whole.unasked |= extent.unasked
     return found
 
 

@@ -27,6 +27,7 @@ from tpharness.run.selection import choose_scenarios, strike
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import CutAt
 from tpharness.verdict.baseline import fault_name
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["ORDERS", "find_left_out", "plan_playing"]
 
@@ -36,9 +37,14 @@ _NOT_PLAYED = ("no-part", "not-applicable", "errored", "could-not-run")
 
 
 def plan_playing(
-    *, server: str = "reference", client: str = "reference", profiles: Sequence[str] = (), baseline: Path | None = None
+    *,
+    server: str = "reference",
+    client: str = "reference",
+    profiles: Sequence[str] = (),
+    baseline: Path | None = None,
+    wire: str = DEFAULT_WIRE,
 ) -> list[RunOptions]:
-    """Return the options of the runs on one pair, one for each order; without `profiles` all are played."""
+    """Return the options of the runs on one pair over a wire, one for each order; without `profiles` all are played."""
     return [
         RunOptions(
             ids=_ids(),
@@ -47,6 +53,7 @@ def plan_playing(
             baseline=baseline,
             profiles=tuple(profiles or load_profiles()),
             order=order,
+            wire=wire,
         )
         for order in (None, *(Order.parse("random") for _ in range(ORDERS - 1)))
     ]

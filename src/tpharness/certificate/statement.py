@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.certificate.claims import make_claims
-from tpharness.certificate.counts import count_reports, find_extents
+from tpharness.certificate.counts import Extent, count_reports, find_extents, merge_extents
 from tpharness.certificate.requirements import RequirementSet, judge_requirements, load_requirements
 from tpharness.certificate.suite import describe_suite, sha256
 from tpharness.errors import InputError
@@ -139,8 +139,16 @@ def summarise(
     return {
         "playings": playings,
         "requirements": judge_requirements(wanted, playings),
-        "claims": make_claims(playings, extents, profiles, wanted.version),
+        "claims": make_claims(playings, _by_pair(sides, extents), profiles, wanted.version),
     }
+
+
+def _by_pair(sides: Sequence[Mapping[str, Any]], extents: Sequence[Mapping[str, Extent]]) -> list[Mapping[str, Extent]]:
+    """Return the extents by server and client: what these two have played over several wires is of one pair."""
+    pairs: dict[tuple[str, str], list[Mapping[str, Extent]]] = {}
+    for side, extent in zip(sides, extents, strict=True):
+        pairs.setdefault((side["server"]["address"], side["client"]["address"]), []).append(extent)
+    return [some[0] if len(some) == 1 else merge_extents(some) for some in pairs.values()]
 
 
 def find_unasked(side: Mapping[str, Any]) -> frozenset[str]:

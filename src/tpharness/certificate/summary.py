@@ -15,6 +15,7 @@ from tpharness.certificate.claims import CONFORMS, IN_PART, claim_extent
 from tpharness.findings import shorten
 from tpharness.printable import counted, make_printable
 from tpharness.profiles import load_profiles
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = [
     "badge_endpoint",
@@ -24,6 +25,7 @@ __all__ = [
     "certificate_markdown",
     "claim_lines",
     "verdict_line",
+    "wires_of",
 ]
 
 _COLOURS = {"brightgreen": "#3a7d0a", "yellow": "#8a6500", "red": "#b3261e"}
@@ -42,8 +44,19 @@ def verdict_line(predicate: Mapping[str, Any]) -> str:
     clauses = sum(len(wanted[key]) for key in ("passed", "failed", "not_judged"))
     return (
         f"{_conforming(predicate)} of {wanted['version']} (set {wanted['set']}), "
-        f"{len(wanted['passed'])} of {clauses} clauses"
+        f"{len(wanted['passed'])} of {clauses} clauses{_over(predicate)}"
     )
+
+
+def wires_of(predicate: Mapping[str, Any]) -> list[str]:
+    """Return the names of the wires that were played, each once."""
+    return list(dict.fromkeys(playing.get("wire", DEFAULT_WIRE) for playing in predicate["playings"]))
+
+
+def _over(predicate: Mapping[str, Any]) -> str:
+    """Return the wires as the end of a sentence; nothing for the one that is meant where none is named."""
+    wires = wires_of(predicate)
+    return "" if wires == [DEFAULT_WIRE] else f", over {' and '.join(wires)}"
 
 
 def badge_endpoint(predicate: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,7 +64,7 @@ def badge_endpoint(predicate: Mapping[str, Any]) -> dict[str, Any]:
     kept, part = _claimed(predicate, CONFORMS), _claimed(predicate, IN_PART)
     colour = "brightgreen" if len(kept) == len(predicate["claims"]) else "yellow" if kept or part else "red"
     label = f"ThreadProtocol {predicate['requirements']['version']}"
-    return {"schemaVersion": 1, "label": label, "message": _conforming(predicate), "color": colour}
+    return {"schemaVersion": 1, "label": label, "message": _conforming(predicate) + _over(predicate), "color": colour}
 
 
 def badge_svg(predicate: Mapping[str, Any]) -> str:
@@ -166,6 +179,7 @@ def _facts(predicate: Mapping[str, Any]) -> list[tuple[str, str]]:
             facts.append((side, f"{one['reported_as']}, {one['address']}"))
     if "revision" in predicate:
         facts.append(("revision", predicate["revision"]))
+    facts.append(("wires", ", ".join(wires_of(predicate))))
     machine = predicate["platform"]
     facts.append(("played", f"{predicate['time']}, {machine['python']} on {machine['system']} {machine['machine']}"))
     return list(dict.fromkeys(facts))
@@ -175,8 +189,9 @@ def _profile_rows(predicate: Mapping[str, Any], claim: Mapping[str, Any]) -> lis
     rows = []
     for playing in predicate["playings"]:
         counts = playing["profiles"].get(claim["profile"], {})
+        name = claim["profile"] + (f" over {playing['wire']}" if "wire" in playing else "")
         numbers = [str(counts.get(key, 0)) for key in ("passed", "departing", "failed", "not_judged")]
-        rows.append((claim["profile"], claim["status"], claim_extent(claim), claim["why"], *numbers))
+        rows.append((name, claim["status"], claim_extent(claim), claim["why"], *numbers))
     return rows
 
 

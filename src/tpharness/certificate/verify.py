@@ -27,6 +27,7 @@ from tpharness.printable import counted
 from tpharness.profiles import load_profiles
 from tpharness.protocol.parse import parse_json
 from tpharness.resources import schema_path
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["claims_by_reports", "compare_replay", "find_refusals", "read_statement"]
 
@@ -188,6 +189,8 @@ def _judge_playing(playing: Mapping[str, Any], reports: Sequence[Mapping[str, An
     orders = {report.get("order") for report in reports}
     if len(reports) == len(playing["reports"]) and len(orders) < ORDERS:
         yield f"missing report: {counted(len(orders), 'order')} played, and a certificate takes {ORDERS}"
+    if any(report.get("wire") != playing.get("wire") for report in reports):
+        yield f"changed report: not all reports are of a run over {playing.get('wire', DEFAULT_WIRE)}"
     for side in ("server", "client"):
         named, declared = playing[side]["reported_as"], playing[side]["capabilities"]
         if any(report[side] != named for report in reports):

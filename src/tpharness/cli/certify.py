@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,7 @@ from tpharness.certificate import (
 from tpharness.cli.files import read_bytes
 from tpharness.cli.options import Exit, Option
 from tpharness.cli.reports import take_all
+from tpharness.cli.wires import over
 from tpharness.errors import InputError, UsageError
 from tpharness.output import check_writable, json_text, write_atomically
 from tpharness.printable import say
@@ -44,8 +46,10 @@ from tpharness.run import RunOptions, run_suite
 from tpharness.run.baselines import load_baseline
 from tpharness.run.session import Session
 from tpharness.run.tracing.secrets import find_secrets
+from tpharness.targets import require_wire
 from tpharness.trace.format import Traced
 from tpharness.verdict import RunEvent
+from tpharness.wires.registry import DEFAULT_WIRE, WIRES, wire_named
 
 __all__ = ["certify", "play_order"]
 
@@ -63,6 +67,12 @@ def certify(
         list[str] | None,
         Option(metavar="NAME", help="Only this profile [default: all]; may be given again."),
     ] = None,
+    wire: Annotated[
+        str,
+        Option(
+            metavar="NAME", help="What the streams are: vsp (the AI SDK's), ag-ui, or all; the certificate says which."
+        ),
+    ] = DEFAULT_WIRE,
     baseline: Annotated[Path | None, Option(help="A YAML file of known failures, each with its reason.")] = None,
     key: Annotated[
         str | None, Option(metavar="PEM", help="An Ed25519 private key to sign with [default: not signed].")
@@ -88,12 +98,15 @@ def certify(
             f"a certificate is about one server, and {len(servers)} are named",
             hint="make one for each, in a folder of its own; a server may be played with several --client",
         )
+    wires = tuple(WIRES) if wire == "all" else (wire_named(wire).name,)
+    for one in wires:
+        require_wire(one, (*servers, *(client or ())))
     _check_folder(output)
     playings: list[Playing] = []
-    for one in client or ["reference"]:
-        if (servers[0], one) == ("reference", "reference"):
+    for one, over_wire in product(client or ["reference"], wires):
+        if (servers[0], one) == ("reference", "reference") and not playings:
             say("the reference is certified: --server and --client name what is yours", err=True)
-        runs = plan_playing(server=servers[0], client=one, profiles=profiles, baseline=baseline)
+        runs = plan_playing(server=servers[0], client=one, profiles=profiles, baseline=baseline, wire=over_wire)
         playings.append(_play(runs, first=len(playings) * len(runs) + 1))
     made = datetime.now(UTC).isoformat(timespec="seconds")
     statement = make_statement(playings, profiles=profiles, time=made, revision=revision, baseline=known, expires=until)
@@ -145,12 +158,12 @@ def _play(runs: Sequence[RunOptions], *, first: int) -> Playing:
     specs = (runs[0].server, runs[0].client)
     where = " and ".join(find_secrets([spec]).text(spec) for spec in specs)
     for number, options in enumerate(runs):
-        say(f"order {number + 1} of {len(runs)} ({options.order or 'by id'}) on {where}", err=True)
+        say(f"order {number + 1} of {len(runs)} ({options.order or 'by id'}) on {where}{over(options.wire)}", err=True)
         report, trace = _play_traced(options)
         reports[f"report-{first + number}.json"] = render_json(report).encode()
         if trace is not None:
             traces[f"trace-{first + number}.zip"] = trace
-    with Session(server=specs[0], client=specs[1]) as session:
+    with Session(server=specs[0], client=specs[1], wire=runs[0].wire) as session:
         server = describe_side(session.players.server, specs[0], "server")
         client = describe_side(session.players.client, specs[1], "client")
     return Playing(server=server, client=client, reports=reports, traces=traces)

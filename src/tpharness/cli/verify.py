@@ -28,6 +28,7 @@ from tpharness.certificate import (
     read_statement,
     relaxed_since,
     verdict_line,
+    wires_of,
 )
 from tpharness.certificate.suite import sha256
 from tpharness.cli.certify import play_order
@@ -37,6 +38,7 @@ from tpharness.errors import InputError, UsageError
 from tpharness.printable import counted, say
 from tpharness.protocol.parse import parse_json, unreadable
 from tpharness.report.json import as_json
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["verify"]
 
@@ -173,14 +175,17 @@ def _read_beside(certificate: Path, name: str) -> bytes | None:
 
 
 def _replay(predicate: Mapping[str, Any], certificate: Path, server: str, clients: Sequence[str]) -> Iterator[str]:
-    playings = predicate["playings"]
-    if len(clients) != len(playings):
+    playings, wires = predicate["playings"], wires_of(predicate)
+    if len(clients) * len(wires) != len(playings):
+        played = counted(len(playings) // len(wires), "client")
         raise UsageError(
-            f"this server was certified with {counted(len(playings), 'client')}, and --client names {len(clients)}",
+            f"this server was certified with {played}, and --client names {len(clients)}",
             hint="name the same --client options as for `tpharness certify`",
         )
-    for playing, client in zip(playings, clients, strict=True):
+    for playing, client in zip(playings, (client for client in clients for _ in wires), strict=True):
         name = playing["reports"][0]
         say(f"playing {name} again", err=True)
-        report = play_order(plan_playing(server=server, client=client, profiles=predicate["played"])[0])
+        wire = playing.get("wire", DEFAULT_WIRE)
+        runs = plan_playing(server=server, client=client, profiles=predicate["played"], wire=wire)
+        report = play_order(runs[0])
         yield from compare_replay(name, read_json(str(certificate.parent / name)), as_json(report))
