@@ -10,7 +10,7 @@ import pytest
 
 from tpharness.errors import InputError
 from tpharness.findings import Finding, Kind, Level, Place, load_kinds
-from tpharness.report import Report
+from tpharness.report import ConsoleReport, Report
 from tpharness.report.comparison import read_earlier
 from tpharness.report.html import render_html
 from tpharness.report.json import render_json
@@ -138,6 +138,23 @@ def test_what_is_new_is_explained_before_what_was_there(tmp_path: Path) -> None:
     assert lines[lines.index("### Failed") + 4].startswith("| b/new | answer-lost: ")
     causes = render_html(report).partition("<h2>Causes</h2>")[2]
     assert causes.index("b/new") < min(causes.index(one.id) for one in before)
+
+
+def test_the_console_begins_with_what_is_new(main_branch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And calls it so; without an earlier report it begins with the most harm."""
+    results = (case("a/x", BRICKED), case("a/z", FORGOTTEN))
+    heads = []
+    for earlier in (None, read_earlier(main_branch)):
+        console = ConsoleReport(again="tpharness app chat {id}", earlier=earlier)
+        console.feed(RunStarted(scenarios=2, server="chat", client="client", versions=(), application="chat"))
+        for one in results:
+            console.feed(ResultReady(result=one))
+        console.feed(finish_run(results, (), 1.5))
+        text = capsys.readouterr().out
+        heads.append([line for line in text.splitlines() if line.endswith((" a/x", " a/z")) and "FAILED" in line])
+        first = "what is new, 1 cause" if earlier is not None else "the one that harms the user most"
+        assert f"2 cases failed for 2 causes; first {first}\n" in text
+    assert heads == [["FAILED a/x", "FAILED a/z"], ["NEW FAILED a/z", "FAILED a/x"]]
 
 
 def test_the_page_says_the_difference_and_links_what_is_new(main_branch: Path) -> None:

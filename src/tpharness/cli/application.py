@@ -185,11 +185,9 @@ def application(
         record=trace is not Traced.NONE,
         on_ready=None if chosen.command else lambda variables: tell_environment(out, chosen, variables),
     )
-    console = ConsoleReport(stderr=pipe, again=_alone(chosen)) if wants_console else None
-    model = Report(
-        trace=None if trace is Traced.NONE else trace_to,
-        earlier=None if compare_to is None else read_earlier(compare_to),
-    )
+    earlier = None if compare_to is None else read_earlier(compare_to)
+    console = ConsoleReport(stderr=pipe, again=_alone(chosen), earlier=earlier) if wants_console else None
+    model = Report(trace=None if trace is Traced.NONE else trace_to, earlier=earlier)
     if wants_console and not chosen.allow:
         out.print("No tool may be called: cases that call one are not applicable. Allow one with --allow-tool NAME.")
     elif wants_console:

@@ -20,6 +20,7 @@ from tpharness.report.terminal import make_console
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
 if TYPE_CHECKING:
+    from tpharness.report.comparison import Earlier
     from tpharness.verdict.grouping import Group
 
 __all__ = ["ConsoleReport"]
@@ -38,7 +39,8 @@ class ConsoleReport:
     that are suggested have both. `one_of_several` is for a run whose verdict is one line among others': known
     departures are counted but not listed. With `verbosity` 1 every case is shown as it ends and every failure in full;
     with -1 a cause is one line; otherwise the smallest case of a cause stands for all of them. `again` is the command
-    that plays one case alone, with `{id}` for its id, where that is not `tpharness replay`.
+    that plays one case alone, with `{id}` for its id, where that is not `tpharness replay`. Causes that an `earlier`
+    report does not have come first.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class ConsoleReport:
         played_on: Sequence[str] = (),
         one_of_several: bool = False,
         again: str = "",
+        earlier: Earlier | None = None,
     ) -> None:
         self._out = make_console(soft_wrap=True, stderr=stderr)
         self._roots = roots
@@ -60,7 +63,7 @@ class ConsoleReport:
         self._by_cause = verbosity < 1
         self._progress = RunProgress()
         self._failures_told = False
-        self._report = Report()
+        self._report = Report(earlier=earlier)
 
     def feed(self, event: RunEvent) -> None:
         """Process one event and print what it reports."""
@@ -114,19 +117,21 @@ class ConsoleReport:
         if self._failures_told or not self._by_cause or not _has_failures(self._report):
             return
         self._failures_told = True
-        groups = verdict.group_failures(self._report.results)
+        groups, new = self._groups()
         if len(groups) > 1:
             cases = counted(sum(group.cases for group in groups), "case")
             of_app = self._report.started is not None and self._report.started.application
-            first = "that concerns most of them"
-            if of_app:
-                first = "that harms the user most"
+            first = "the one that concerns most of them"
+            if new:
+                first = f"what is new, {counted(new, 'cause')}"
+            elif of_app:
+                first = "the one that harms the user most"
             elif groups[0].cases < max(group.cases for group in groups):
-                first = "whose correction turns most of them green"
-            self._out.print(f"\n{cases} failed for {len(groups)} causes; first the one {first}")
+                first = "the one whose correction turns most of them green"
+            self._out.print(f"\n{cases} failed for {len(groups)} causes; first {first}")
         blocks = [] if self._verbosity < 0 else groups[:_MOST_BLOCKS]
-        for group in blocks:
-            self._print_failure(group.smallest, reports.group_heading(group), group)
+        for number, group in enumerate(blocks):
+            self._print_failure(group.smallest, reports.group_heading(group), group, new=number < new)
         self._print_short(groups[len(blocks) :], after=bool(blocks))
 
     def _print_short(self, groups: Sequence[Group], *, after: bool) -> None:
@@ -142,14 +147,24 @@ class ConsoleReport:
                 f"  and {counted(len(others), 'more cause')} with {cases} (--report json:PATH has them all)"
             )
 
-    def _print_failure(self, result: Result, heading: str, group: Group | None = None) -> None:
+    def _groups(self) -> tuple[list[Group], int]:
+        """Return what failed by its cause, and how many causes are new, which come first."""
+        if self._report.earlier is None:
+            return verdict.group_failures(self._report.results), 0
+        from tpharness.report.comparison import failure_groups  # noqa: PLC0415  # few runs are compared
+
+        found = failure_groups(self._report)
+        return [group for group, _ in found], sum(new for _, new in found)
+
+    def _print_failure(self, result: Result, heading: str, group: Group | None = None, *, new: bool = False) -> None:
         started = self._report.started
         history = started.history if started is not None else ""
         lines = reports.failure_lines(
             result, roots=self._roots, played_on=self._played_on, history=history, again=self._again
         )
         word = Outcome.FAILED if result.fails_now else result.outcome
-        self._out.print(f"\n[bold red]{word.value.upper()}[/] [bold]{escape(make_printable(heading))}[/]")
+        first = "NEW " if new else ""
+        self._out.print(f"\n[bold red]{first}{word.value.upper()}[/] [bold]{escape(make_printable(heading))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
             self._print_line(f"  {line}", style)
@@ -190,7 +205,7 @@ class ConsoleReport:
 
     def _print_first(self, report: Report) -> None:
         """Print again what to correct first, where so much stands behind it that it may have left the screen."""
-        groups = verdict.group_failures(report.results) if _has_failures(report) else []
+        groups = self._groups()[0] if _has_failures(report) else []
         found = [one for one in groups[0].smallest.findings if one.code in groups[0].cause.codes] if groups else []
         first = found[0] if len(groups) > 1 and found else None
         if first is None:
