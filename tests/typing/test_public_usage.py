@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from tests.in_process import quick_with
 
 import tpharness
 from tpharness.checking import RepairFormat
@@ -21,6 +23,7 @@ from tpharness.targets.nodejs import find_node
 
 ROOT = Path(__file__).parents[2]
 USAGE = Path(__file__).with_name("public_usage.py").read_text("utf-8")
+EXAMPLE = ROOT / "examples" / "starlette_chat"
 
 MISSPELT = {
     '"contents"': 'diff({}, {}, mode="contents")',
@@ -33,12 +36,14 @@ MISSPELT = {
 }
 
 
-@pytest.fixture
-def user_code(tmp_path: Path) -> tuple[Path, list[int]]:
+@pytest.fixture(params=["public_usage.py", "user_tests.py"])
+def user_code(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, list[int]]:
     """Return a file with what is right, then what is misspelt, and the lines of the latter."""
     file = tmp_path / "user_code.py"
     lines = "\n".join(MISSPELT.values())
-    file.write_text(f"{USAGE}\n\n{lines}\n", "utf-8")
+    right = Path(__file__).with_name(request.param).read_text("utf-8")
+    file.write_text(f"{right}\n\n{lines}\n", "utf-8")
+    shutil.copy(EXAMPLE / "chat.py", tmp_path)
     first = file.read_text("utf-8").splitlines().index(lines.splitlines()[0]) + 1
     return file, list(range(first, first + len(MISSPELT)))
 
@@ -64,6 +69,14 @@ def test_pyright_takes_what_is_right_and_finds_what_is_misspelt(user_code: tuple
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=file.parent)
     diagnostics = json.loads(done.stdout)["generalDiagnostics"]
     assert [found["range"]["start"]["line"] + 1 for found in diagnostics] == misspelt, done.stdout
+
+
+def test_the_tests_of_a_user_pass(pytester: pytest.Pytester) -> None:
+    """In the folder of the example, with its configuration: the file that both type checkers take as it is."""
+    shutil.copytree(EXAMPLE, pytester.path, dirs_exist_ok=True)
+    shutil.copy(Path(__file__).with_name("user_tests.py"), pytester.path / "test_user.py")
+    for option in (["--snapshot-update"], []):
+        pytester.runpytest_inprocess(*quick_with("syrupy"), "test_user.py", *option).assert_outcomes(passed=7)
 
 
 def test_every_public_name_that_the_usage_needs_is_there() -> None:

@@ -8,6 +8,7 @@ from tpharness.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from tpharness.report.account import account_lines, tally_lines
+    from tpharness.report.comparison import failure_groups
     from tpharness.report.console import ConsoleReport
     from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line, wrap_line
     from tpharness.report.json import as_json, render_json
@@ -24,6 +25,7 @@ __all__ = [
     "account_lines",
     "as_json",
     "brief_line",
+    "failure_groups",
     "failure_lines",
     "group_heading",
     "group_line",
@@ -42,6 +44,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tpharness.report.account": ("account_lines", "tally_lines"),
+        "tpharness.report.comparison": ("failure_groups",),
         "tpharness.report.console": ("ConsoleReport",),
         "tpharness.report.failures": ("failure_lines", "group_heading", "group_line", "other_cases_line", "wrap_line"),
         "tpharness.report.json": ("as_json", "render_json"),

@@ -151,9 +151,7 @@ class ConsoleReport:
         """Return what failed by its cause, and how many causes are new, which come first."""
         if self._report.earlier is None:
             return verdict.group_failures(self._report.results), 0
-        from tpharness.report.comparison import failure_groups  # noqa: PLC0415  # few runs are compared
-
-        found = failure_groups(self._report)
+        found = reports.failure_groups(self._report)
         return [group for group, _ in found], sum(new for _, new in found)
 
     def _print_failure(self, result: Result, heading: str, group: Group | None = None, *, new: bool = False) -> None:
