@@ -61,7 +61,7 @@ def test_an_accepted_request_says_what_was_not_judged(call: Any) -> None:
     good = {"messages": [{"role": "user", "content": "Hi"}]}
     called = accept(call, good, "--api", "openai-chat")
     assert called.code == 0
-    assert "ACCEPTED: none of the 20 rules for openai-chat is broken." in called.out
+    assert "ACCEPTED: none of the 22 rules for openai-chat is broken." in called.out
     assert "--model NAME" in called.out
     assert "--model" not in accept(call, {"model": "gpt-4o", **good}, "--api", "openai-chat").out
 

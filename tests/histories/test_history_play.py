@@ -130,7 +130,7 @@ def test_a_history_without_such_an_event_is_not_asked_for_it() -> None:
 @pytest.mark.parametrize(
     ("name", "history", "codes"),
     [
-        ("histories/k03-before-any-delta", PLAN, {"chat-assistant-empty", "anthropic-message-empty"}),
+        ("histories/k03-before-any-delta", PLAN, {"chat-assistant-empty"}),
         ("histories/k04-thinking-only", PLAN, {"chat-assistant-empty", "responses-reasoning-torn"}),
         ("histories/k15-program-ends-while-a-tool-runs", PLAN, DANGLING),
         ("histories/l-09-in-the-second-call", CODE, DANGLING),

@@ -136,6 +136,8 @@ SAID_IN_FULL = assistant(
 )
 SAID = {"text": "Hi"}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+NOTHING: tuple[Any, ...] = ("", [])
+BITMAP = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 SIGNED = fcall(thought_signature="c2ln")
 ASKED = [user(), chat_call("c1", "c2")]
 THINKS = Options(thinking=True)
@@ -469,12 +471,29 @@ CASES = (
     ),
     Case("A5", [user(""), assistant(), user()], [user("x"), assistant(), user()], "/0/content", "non-empty content"),
     Case(
-        "A5",
+        "A23",
         [user(), assistant([]), user()],
         [user(), assistant([])],
         "/1/content",
         "except for the optional final assistant message",
         Options(prefill=True),
+    ),
+    *(
+        Case(
+            "A24",
+            [user(), assistant([use()]), user([result() | {"content": silent, "is_error": True}])],
+            [user(), assistant([use()]), user([result() | {"content": silent, "is_error": False}])],
+            "/2/content/0/content",
+            "tool_result: content cannot be empty if `is_error` is true",
+        )
+        for silent in NOTHING
+    ),
+    Case(
+        "A24",
+        [user(), assistant([use()]), user([result() | {"content": [text("See."), BITMAP], "is_error": True}])],
+        [user(), assistant([use()]), user([result() | {"content": [text("See.")], "is_error": True}, BITMAP])],
+        "/2/content/0/content/1",
+        "all content must be type 'text' if 'is_error' is true",
     ),
     Case(
         "A6", [user(), assistant("It is")], [user(), assistant("It is"), user()], "/1", "must end with a user message"
@@ -785,6 +804,14 @@ CASES = (
         Options(server="groq"),
     ),
     Case(
+        "C13",
+        [user(), assistant(reasoning=""), user("And?")],
+        [user(), assistant(), user("And?")],
+        "/1/reasoning",
+        "messages[1].reasoning: reasoning is not supported with this model",
+        Options(server="groq"),
+    ),
+    Case(
         "C14",
         [user(), assistant(), {"role": "system", "content": "Be brief."}, user("And?")],
         [{"role": "system", "content": "Be brief."}, user(), assistant(), user("And?")],
@@ -858,6 +885,22 @@ CASES = (
         "/1",
         "invalid message content type: <nil>",
         Options(server="ollama"),
+    ),
+    Case(
+        "C21",
+        [{**user(), "name": "Ann"}],
+        [user()],
+        "/0/name",
+        "'loc': ['body', 'messages', 0, 'user', 'name'], 'msg': 'Extra inputs are not permitted'",
+        Options(server="mistral"),
+    ),
+    Case(
+        "C22",
+        [user(), {**chat_call("c1"), "content": "", "reasoning_content": "hm"}, chat_answer("c1")],
+        [user(), {**chat_call("c1"), "reasoning_content": "hm"}, chat_answer("c1")],
+        "/1/content",
+        "text content is empty",
+        Options(server="moonshot"),
     ),
     Case(
         "R13",

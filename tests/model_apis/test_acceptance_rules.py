@@ -53,8 +53,8 @@ def test_a_rule_finds_what_breaks_it_and_only_it(case: Case) -> None:
 
 
 def test_every_rule_has_a_payload_that_breaks_it() -> None:
-    """C1–C20, R1–R13, A1–A22, G1–G8, O1–O6, each once, and each seen failing."""
-    counts = {"C": 20, "R": 13, "A": 22, "G": 8, "O": 6}
+    """C1–C22, R1–R13, A1–A24, G1–G8, O1–O6, each once, and each seen failing."""
+    counts = {"C": 22, "R": 13, "A": 24, "G": 8, "O": 6}
     ids = [f"{letter}{n}" for letter, last in counts.items() for n in range(1, last + 1)]
     assert [rule.id for rule in RULES] == ids
     assert {case.rule for case in CASES} == set(ids)
@@ -75,7 +75,7 @@ def test_only_what_is_refused_is_a_must() -> None:
         *(
             "C5",
             "C8",
-            *(f"C{number}" for number in range(9, 21)),
+            *(f"C{number}" for number in range(9, 23)),
             "R5",
             "R6",
             "R9",
@@ -85,6 +85,7 @@ def test_only_what_is_refused_is_a_must() -> None:
             "A13",
             "A18",
             "A21",
+            "A23",
             "G6",
             "G8",
         ),
@@ -102,12 +103,14 @@ def test_only_what_is_refused_is_a_must() -> None:
             "C17",
             "C18",
             "C20",
+            "C21",
             "R11",
             "R12",
             "A9",
             "A13",
             "A18",
             "A21",
+            "A23",
             "G6",
             "G8",
         ),

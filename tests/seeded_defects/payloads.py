@@ -189,6 +189,13 @@ PAYLOAD_DEFECTS = (
         replace("/1/content", None),
         options=Options(server="ollama"),
     ),
+    defect("C21", "The user is named.", add("/0/name", "Ann"), scenario=TEXT_ONLY, options=Options(server="mistral")),
+    defect(
+        "C22",
+        "An answer that only calls is sent with an empty text.",
+        replace("/1/content", ""),
+        options=Options(server="moonshot", thinking=False),
+    ),
     defect("R1", "A call is sent without its output.", remove("/4")),
     defect("R2", "An output is sent without its call.", remove("/3")),
     defect("R3", "The reasoning of an answer is sent and the answer is not.", add("/6", reasoning())),
@@ -249,8 +256,8 @@ PAYLOAD_DEFECTS = (
     defect("A4", "An answer of white space is sent.", replace("/messages/4/content/0/text", " ")),
     defect(
         "A5",
-        "An answer of which nothing was kept is sent as a message without content.",
-        replace("/messages/4/content", []),
+        "A message of the user whose picture was left out is sent without content.",
+        replace("/messages/0/content", []),
     ),
     defect("A6", "The conversation is sent without what the user said last.", remove("/messages/5")),
     defect(
@@ -352,6 +359,17 @@ PAYLOAD_DEFECTS = (
         add("/messages/1", {"role": "system", "content": "Be brief."}),
         scenario=TEXT_ONLY,
         options=Options(system_messages=False),
+    ),
+    defect(
+        "A23",
+        "An answer of which nothing was kept is sent as a message without content.",
+        replace("/messages/4/content", []),
+    ),
+    defect(
+        "A24",
+        "A tool that failed without a word is sent so.",
+        replace("/messages/3/content/0/content", ""),
+        add("/messages/3/content/0/is_error", True),  # a value of JSON
     ),
     defect(
         "G1", "The user's next words come in place of a response.", replace("/contents/2/parts", [{"text": "Wait"}])

@@ -45,7 +45,7 @@ def anthropic(messages: Payload) -> set[str]:
         broken |= {"A1"} if uses - results else set()
         broken |= {"A2"} if results - uses else set()
         broken |= {"A4"} if any(b["type"] == "text" and not b["text"].strip() for b in blocks) else set()
-        broken |= set() if blocks else {"A5"}
+        broken |= set() if blocks else {"A23" if message["role"] == "assistant" else "A5"}
         uses = {block["id"] for block in blocks if block["type"] == "tool_use"}
     return broken | ({"A6"} if messages[-1]["role"] != "user" else set()) | ({"A1"} if uses else set())
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from tpharness.model_apis.anthropic.row import ANTHROPIC
 from tpharness.model_apis.history_parts import (
-    ToolResult,
     call_arguments,
     content_items,
     decode_text,
@@ -20,7 +19,10 @@ from tpharness.model_apis.history_parts import (
 )
 from tpharness.model_apis.shape import string
 
-__all__ = ["write_payload"]
+__all__ = ["NO_WORDS", "write_payload"]
+
+NO_WORDS = "(the tool failed without a message)"
+"""What a failed tool is sent to have said that said nothing: the API wants a text."""
 
 _REDACTED = ("redacted_thinking", "redacted_content")
 
@@ -71,20 +73,25 @@ def _response(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _user_blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the results first; the files of those that failed stand behind them."""
+    files: list[dict[str, Any]] = []
     for part in parts_of(message):
         result = read_tool_result(part)
         if result is not None:
-            yield _result(result)
-        elif kind_of(part) == "user-prompt":
+            content = [_block(item) for item in result.items]
+            if result.failed:
+                files += [block for block in content if block["type"] != "text"]
+                content = [block for block in content if block["type"] == "text"] or [_text(NO_WORDS)]
+            called = {"type": "tool_result", "tool_use_id": result.call_id}
+            yield {**called, "content": content or "", "is_error": result.failed}
+            continue
+        yield from files
+        files = []
+        if kind_of(part) == "user-prompt":
             yield from (_block(item) for item in content_items(part.get("content")) if item)
         elif kind_of(part) == "retry-prompt":
             yield _text(retry_text(part))
-
-
-def _result(result: ToolResult) -> dict[str, Any]:
-    content = [_block(item) for item in result.items]
-    called = {"type": "tool_result", "tool_use_id": result.call_id}
-    return {**called, "content": content or "", "is_error": result.failed}
+    yield from files
 
 
 def _text(text: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from tpharness.findings import Kind
+from tpharness.model_apis.anthropic.empty_rules import EMPTY_MESSAGE, empty_messages_of
 from tpharness.model_apis.anthropic.messages import (
     anthropic_rule,
     blocks,
@@ -95,11 +96,8 @@ def _find_blank_texts(messages: Sequence[PayloadEntry], _: Options) -> Iterator[
 
 
 def _find_empty_messages(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """A5: except for an assistant message at the end."""
-    for index, entry in enumerate(messages):
-        last = index == len(messages) - 1 and role(entry) == "assistant"
-        if role(entry) in ("user", "assistant") and entry.value.get("content") in ("", []) and not last:
-            yield Hit(pointer=f"{entry.pointer}/content", got=entry.value.get("content"))
+    """A5."""
+    return empty_messages_of("user", messages)
 
 
 def _find_prefill(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
@@ -212,8 +210,8 @@ RULES: tuple[ApiRule, ...] = (
     anthropic_rule(
         5,
         Kind("anthropic-message-empty"),
-        "all messages must have non-empty content except for the optional final assistant message",
-        source="anthropics/claude-code#6774",
+        EMPTY_MESSAGE,
+        source="anthropics/claude-code#6774, microsoft/autogen#6083, langchain-ai/langchain#35118",
         confidence=Confidence.REPORTED,
         find=_find_empty_messages,
     ),

@@ -61,12 +61,13 @@ def _find_calls_without_thinking(messages: Sequence[PayloadEntry], options: Opti
 
 
 def _find_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
-    """C13."""
+    """C13: `reasoning` is refused by models that do not reason, also if it is empty."""
     if not server_named(options.server).refuses_thinking:
         return
     for index, entry in enumerate(messages):
-        if entry.value.get("role") == "assistant" and "reasoning_content" in entry.value:
-            yield Hit(pointer=f"{entry.pointer}/reasoning_content", words={"index": str(index)})
+        for error, name in enumerate(("reasoning_content", "reasoning")):
+            if entry.value.get("role") == "assistant" and name in entry.value:
+                yield Hit(pointer=f"{entry.pointer}/{name}", error=error, words={"index": str(index)})
 
 
 def _find_late_systems(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
@@ -147,9 +148,10 @@ RULES: tuple[ApiRule, ...] = (
                 "'messages.{index}' : for 'role:assistant' the following must be satisfied[('messages.{index}' : "
                 "property 'reasoning_content' is unsupported)]"
             ),
+            "messages[{index}].reasoning: reasoning is not supported with this model",
         ),
         source="tashfeenahmed/freellmapi#1070 (August 2026), janhq/jan#8136, AstrBotDevs/AstrBot#5946, "
-        "NousResearch/hermes-agent#11089",
+        "NousResearch/hermes-agent#11089; reasoning, for models that do not reason: vercel/ai#8057 (August 2025)",
         confidence=Confidence.REPORTED,
         find=_find_thinking,
         only="Groq",

@@ -1,9 +1,7 @@
 """Servers of the Chat Completions API that take less or more than OpenAI's, and by which models they are known.
 
-A rule of a server is found where `--server` names it or the name of the model is one of its models. Each row has been
-reported; what a row says holds since the release that the source of its rules names. What Mistral's row says was tried
-with mistral-common (`findings/mistral-common-judges-histories.sh`), what vLLM's and SGLang's rows say that they take
-with the packages (`findings/vllm-and-sglang-judge-histories.sh`); of Ollama's the source was read.
+A rule of a server is found where `--server` names it or the name of the model is one of its models. What a row says
+was reported since the release that the source of its rules names, or tried (`findings/…-judge*-histories.sh`).
 """
 
 from __future__ import annotations
@@ -21,12 +19,12 @@ SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 class Server:
     """A server or a family of models.
 
-    `models` finds their names, also behind a vendor; None where it runs models of everybody, so that only `--server`
-    names it. `ordered`: a tool message is followed by the assistant or another tool, a system message comes before the
-    assistant, and the assistant is not last. `short_ids`: ids of calls are nine letters and digits. `thinks`: a message
-    with calls has its thinking, while thinking is enabled. `refuses_thinking`: no message has it. `data_images`: an
-    image is sent as a data URI. `texts`: the content of an assistant message is a text, beside calls too. `takes`:
-    rules of OpenAI's that it does not apply.
+    `models` finds their names, also behind a vendor; None: it runs models of everybody. `ordered`: a tool message is
+    followed by the assistant or a tool, a system message comes before the assistant, who is not last. `short_ids`: ids
+    of calls are nine letters and digits. `thinks`: a message with calls has its thinking, while that is enabled.
+    `refuses_thinking`: none has it. `data_images`: an image is a data URI. `texts`: the content beside calls is a text.
+    `nameless`: messages name nobody. `refuses_empty_texts`: the content beside calls is not "". `takes`: rules of
+    OpenAI's that it does not apply.
     """
 
     name: str
@@ -38,6 +36,8 @@ class Server:
     refuses_thinking: bool = False
     data_images: bool = False
     texts: bool = False
+    nameless: bool = False
+    refuses_empty_texts: bool = False
     takes: frozenset[str] = frozenset()
 
 
@@ -55,6 +55,7 @@ SERVERS: dict[str, Server] = {
             ),
             ordered=True,
             short_ids=True,
+            nameless=True,
         ),
         Server(
             name="moonshot",
@@ -63,6 +64,7 @@ SERVERS: dict[str, Server] = {
                 r"(?:^|/)kimi[-_](?:k2[.-]?[5-9]|k2-thinking|k[3-9]|for-coding)|(?:^|/)k2p[5-9]", re.IGNORECASE
             ),
             thinks=True,
+            refuses_empty_texts=True,
         ),
         Server(
             name="deepseek",

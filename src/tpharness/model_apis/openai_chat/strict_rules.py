@@ -1,4 +1,4 @@
-"""What Ollama's endpoint for the Chat Completions API refuses, and OpenAI's does not: rules C19 and C20."""
+"""Fields and contents that one server refuses, and OpenAI's API does not: rules C19 to C22."""
 
 from __future__ import annotations
 
@@ -37,6 +37,25 @@ def _find_null_contents(messages: Sequence[PayloadEntry], options: Options) -> I
             yield Hit(pointer=entry.pointer, expected="a text, which may be empty")
 
 
+def _find_refused_names(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C21: a tool message may have the name of its function."""
+    if not server_named(options.server).nameless:
+        return
+    for index, entry in enumerate(messages):
+        if (who := string(entry.value, "role")) not in (None, "tool") and "name" in entry.value:
+            yield Hit(pointer=f"{entry.pointer}/name", words={"index": str(index), "role": str(who)})
+
+
+def _find_empty_texts(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C22."""
+    if not server_named(options.server).refuses_empty_texts:
+        return
+    for entry in messages:
+        calls = entry.value.get("role") == "assistant" and as_list(entry.value.get("tool_calls"))
+        if calls and entry.value.get("content") == "":
+            yield Hit(pointer=f"{entry.pointer}/content", got="", expected="a text, null or nothing")
+
+
 RULES: tuple[ApiRule, ...] = (
     ApiRule(
         id="C19",
@@ -58,5 +77,26 @@ RULES: tuple[ApiRule, ...] = (
         confidence=Confidence.CONFLICTING,
         find=_find_null_contents,
         only="Ollama's /v1",
+    ),
+    ApiRule(
+        id="C21",
+        provider="openai-chat",
+        kind=Kind("chat-name-refused"),
+        errors=("'loc': ['body', 'messages', {index}, '{role}', 'name'], 'msg': 'Extra inputs are not permitted'",),
+        source="microsoft/autogen#2748, #2457, BerriAI/litellm#6701 (November 2024); against microsoft/autogen#2635 "
+        "(Mistral's models at Together take it)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_refused_names,
+        only="Mistral's models",
+    ),
+    ApiRule(
+        id="C22",
+        provider="openai-chat",
+        kind=Kind("chat-text-empty"),
+        errors=("text content is empty",),
+        source="MoonshotAI/kimi-cli#2621 (August 2026)",
+        confidence=Confidence.REPORTED,
+        find=_find_empty_texts,
+        only="Kimi from K2.5 on",
     ),
 )
