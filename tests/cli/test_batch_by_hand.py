@@ -127,6 +127,25 @@ def test_what_has_changed_on_both_sides_is_left_to_a_person(store: Path, tmp_pat
     assert numbers(target).count(1) == 2
 
 
+@pytest.mark.parametrize("output", ["out", "out.jsonl"], ids=["folder", "lines"])
+def test_a_correction_is_not_left_out_by_a_forgotten_option(
+    output: str, store: Path, tmp_path: Path, call: Any
+) -> None:
+    """Without --rejected the document would be read again, and its result would go."""
+    target, by_hand = tmp_path / output, tmp_path / "by-hand"
+    args = ["repair", str(store), "-o", str(target)]
+    assert call(*args).code == 1
+    assert call(*args, "--rejected", str(by_hand), "--resume").code == 1
+    correct(by_hand / "store" / "8.json")
+    assert call(*args, "--rejected", str(by_hand), "--resume").code == 1
+    before = numbers(target)
+    assert 7 in before
+    forgotten = call(*args, "--resume")
+    assert forgotten.code == 2
+    assert f"an earlier run had --rejected {by_hand}" in forgotten.err
+    assert numbers(target) == before
+
+
 @pytest.mark.parametrize("option", ["--resume", "--force"])
 @pytest.mark.parametrize("what", ["by-hand", "by-hand/store/8.json"])
 def test_what_was_rejected_for_an_output_is_not_read_into_it(

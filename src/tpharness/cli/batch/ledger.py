@@ -23,6 +23,8 @@ __all__ = ["FOLDER_LEDGER", "BatchLedger", "Entry", "digest_of"]
 
 FOLDER_LEDGER = ".tpharness-done.jsonl"
 _FORMAT = "tpharness-done/1"
+_REJECTED = "rejected"
+"""In the first line, or one of its own: a folder in which somebody may have corrected documents with results here."""
 _PLACE_BITS = 38  # 256 GiB; the other 26 bits are of the hash
 _PLACE = (1 << _PLACE_BITS) - 1
 
@@ -46,20 +48,22 @@ def digest_of(data: bytes) -> str:
 class BatchLedger:
     """The file, open for more lines. In memory a document takes eight bytes, whatever its name."""
 
-    def __init__(self, path: Path, command: str, *, resume: bool) -> None:
+    def __init__(self, path: Path, command: str, *, resume: bool, rejected: str = "") -> None:
         self.end = 0
         """Where the results of earlier runs end in a JSON Lines file."""
-        self._path, self._command = path, command
+        self._path, self._command, self._rejected = path, command, rejected
         self._places = _Places()
         self._known = 0
+        self._was_rejected = ""
         if resume:
             self._read(path, command)
         try:
             self._file = path.open("ab" if self._known else "wb")
             self._size = self._file.tell()
             self._reader = path.open("rb")
-            if not self._known:
-                self._append({"format": _FORMAT, "command": command})
+            said = {_REJECTED: rejected} if rejected and rejected != self._was_rejected else {}
+            if not self._known or said:
+                self._append(said if self._known else {"format": _FORMAT, "command": command, **said})
                 self._file.flush()
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}", hint="name another path for -o") from error
@@ -106,7 +110,8 @@ class BatchLedger:
 
     def anew(self) -> BatchLedger:
         """Return an empty one beside this, which `take_place` puts in its place."""
-        return BatchLedger(self._path.with_name(f"{self._path.name}.new"), self._command, resume=False)
+        path = self._path.with_name(f"{self._path.name}.new")
+        return BatchLedger(path, self._command, resume=False, rejected=self._rejected)
 
     def take_place(self) -> None:
         """Take the place of the one that this was made beside."""
@@ -130,13 +135,17 @@ class BatchLedger:
         if head.get("command") != command:
             hint = f"that was: {head.get('command')}; this is: {command}; name another -o, or start with --force"
             raise UsageError(f"{path} is of another command or other options", hint=hint)
-        for place, line in lines:
+        for place, line in chain([(0, head)], lines):
+            self._was_rejected = line.get(_REJECTED, self._was_rejected)
             if (found := _entry(line)) is not None:
                 name, entry = found
                 self._places.add(name, place)
                 self._known += 1
                 self.end = max(self.end, entry.end)
         self._places.sort()
+        if self._was_rejected and not self._rejected:
+            wrong = f"an earlier run had --rejected {self._was_rejected}: what is corrected there would not be read"
+            raise UsageError(wrong, hint="add the option; or start with --force")
 
 
 class _Places:

@@ -41,7 +41,7 @@ def do_all(files: Sequence[str], sources: Sources, work: Work, options: BatchOpt
     at = At()
     total = Total(options, at)
     placed = total.placed if options.as_json and options.makes else None
-    output = open_output(options.output, command, placed, resume=options.resume, force=options.force)
+    output = open_output(options, command, placed)
     do_batch = partial(_do_batch, work=work, options=options, rejected=rejected, folder=output.folder, at=at)
     with total.progress.shown():
         try:

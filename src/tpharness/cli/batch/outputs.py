@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from tpharness.cli.batch.ledger import FOLDER_LEDGER, BatchLedger, Entry
+from tpharness.cli.batch.work import BatchOptions
 from tpharness.errors import InputError, UsageError
 from tpharness.output import check_writable, write_bytes
 
@@ -42,11 +43,12 @@ class Output(Protocol):
         """Finish."""
 
 
-def open_output(output: str, command: str, placed: Placed | None, *, resume: bool, force: bool) -> Output:
+def open_output(options: BatchOptions, command: str, placed: Placed | None) -> Output:
     """Open the output of a batch; `placed` is called in the end for each line that `take` could not say.
 
     UsageError if something is there and neither `resume` nor `force` is given.
     """
+    output, resume, force, rejected = options.output, options.resume, options.force, options.rejected
     if resume and force:
         raise UsageError("--resume goes on, --force starts anew", hint="give one of them")
     if output == "-":
@@ -59,7 +61,7 @@ def open_output(output: str, command: str, placed: Placed | None, *, resume: boo
         if path.exists() and not (resume or force):
             raise UsageError(f"{path} exists, with {_lines_in(path):,} lines", hint=f"{IN_USE} -o")
         ledger = path.with_name(f".{path.name}.done")
-        return _Lines(path, BatchLedger(ledger, command, resume=resume and path.exists()), placed)
+        return _Lines(path, BatchLedger(ledger, command, resume=resume and path.exists(), rejected=rejected), placed)
     if path.exists() and not path.is_dir():
         hint = "for results of many documents name a folder, or a file that ends with .jsonl"
         raise UsageError(f"{path} is a file", hint=hint)
@@ -71,7 +73,7 @@ def open_output(output: str, command: str, placed: Placed | None, *, resume: boo
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {path}: {error.strerror}", hint="make the one above it") from error
-    return _Folder(path, BatchLedger(path / FOLDER_LEDGER, command, resume=resume and used))
+    return _Folder(path, BatchLedger(path / FOLDER_LEDGER, command, resume=resume and used, rejected=rejected))
 
 
 def refuse_own_output(files: Sequence[str], option: str, output: str) -> None:
