@@ -14,7 +14,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 python3 -m venv env
-env/bin/pip install --quiet --disable-pip-version-check burr==0.42.0
+env/bin/pip install --quiet --disable-pip-version-check burr==0.42.0 apache-burr==0.42.0
 
 cat > leave.py <<'PY'
 from burr.core import ApplicationBuilder, action
