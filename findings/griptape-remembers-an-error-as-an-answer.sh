@@ -6,9 +6,8 @@
 # (`paid`). Then the user asks.
 # Expected: the run raises, or the memory leaves the failed answer out; of `paid` it keeps that something was paid.
 # Seen: `run` returns, with an ErrorArtifact as its output, and the next request has the error's text as a message of the
-# assistant, like every other answer, and so has each later one: the model reads that it said an error of Python or of a
-# server, with what the error shows of the inside. That `pay` has paid is nowhere. The memory stores the output of each
-# run, whatever class it has.
+# assistant, and so has each later one: the model reads an error of Python or of a server as its own words. That `pay` has
+# paid is in no request. The memory stores the output of each run as what the assistant has said, whatever its class.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -7,8 +7,8 @@
 # Expected: the history has no transcript of the answer ("Responses that were truncated due to an interruption do not have a
 # transcript", as the SDK's guide says), or what was heard, or a mark that it was cut.
 # Seen: `session.history` has all words and the status "completed", which nobody can tell from an answer that was heard to
-# its end. The model's own context is cut: whoever stores the history and goes on from it, or has another model read it,
-# has the model say what it did not say. A transcript that an update lacks is filled with the one from before the cut.
+# its end. The model's own context is cut, so that whoever stores the history, or has another model read it, has words in
+# it that nobody has heard. A transcript that an update lacks is filled with the one from before the cut.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -5,10 +5,10 @@
 # leaves the loop over `stream()` at the first progress (`progress`), or at the result of the tool (`result`), as a web server
 # does whose client is gone. The same with `agent.cancel()` before it leaves (`cancelled`).
 # Expected: the run ends there. The history has the call with its result, or with one that says it was interrupted.
-# Seen: `break` first comes back when the run has gone on to its end: the call is dropped from the history, the model is asked
-# the same question again, calls `pay` again, and `pay` runs with nobody reading: of `result` everything is paid twice, and
-# the history has one payment. With `cancelled` the run ends, and what has been paid is in no request. A closed stream
-# leaves the tools without a result, for which the agent's loop starts its next round.
+# Seen: `break` returns only when the run has gone on to its end: the call is dropped from the history, the model is asked the
+# same question again, calls `pay` again, and `pay` runs with nobody reading. With `result` everything is paid twice, and
+# the history has one payment. With `cancelled` the run ends, and what has been paid is in no request. Closing the stream
+# ends the tools without a result, and without one the agent's loop begins its next round.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
