@@ -19,7 +19,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-__all__ = ["JudgedTooLongError", "allow_judging", "ctrl_c_ends_judging", "heed_judging_time", "judging"]
+__all__ = ["JudgedTooLongError", "JudgingTime", "allow_judging", "ctrl_c_ends_judging", "heed_judging_time", "judging"]
 
 
 class JudgedTooLongError(Exception):
@@ -31,27 +31,25 @@ class JudgedTooLongError(Exception):
 
 
 @dataclass(slots=True)
-class _Budget:
-    """The processor time that one case may be judged; `since` is when the block began that runs, None between two.
-
-    `begun` is the same by the clock.
-    """
+class JudgingTime:
+    """The processor time that one case may be judged; `clocked` is how long it was judged by the clock."""
 
     seconds: float
     used: float = 0.0
-    since: float | None = None
-    begun: float = 0.0
+    since: float | None = None  # when the block began that runs, None between two
+    begun: float = 0.0  # the same by the clock
+    clocked: float = 0.0
 
 
-_BUDGET: ContextVar[_Budget | None] = ContextVar("budget", default=None)
+_BUDGET: ContextVar[JudgingTime | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def allow_judging(seconds: float) -> Iterator[None]:
+def allow_judging(seconds: float) -> Iterator[JudgingTime]:
     """Allow the case that is played in this block so much processor time for all that is `judging`."""
-    token = _BUDGET.set(_Budget(seconds))
+    token = _BUDGET.set(budget := JudgingTime(seconds))
     try:
-        yield
+        yield budget
     finally:
         _BUDGET.reset(token)
 
@@ -74,6 +72,7 @@ def judging() -> Iterator[None]:
         yield
     finally:
         budget.used += time.thread_time() - budget.since
+        budget.clocked += time.monotonic() - budget.begun
         budget.since = None
         if collected:
             gc.enable()

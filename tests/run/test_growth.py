@@ -16,14 +16,19 @@ from benchmarks.long_streams import KINDS, LongWinded
 from tests.scenarios import load_builtin
 
 from tpharness.judging_time import JudgedTooLongError, allow_judging, ctrl_c_ends_judging, heed_judging_time, judging
+from tpharness.protocol.versions import Version
 from tpharness.run.session import Session
+from tpharness.run.variants import same_output
+from tpharness.targets.contract import TargetOutput
 from tpharness.targets.remote import Patience
+from tpharness.trace.format import Traced
+from tpharness.trace.secrets import Secrets
 from tpharness.verdict.result import Outcome, Result
 
 
-def play(middle: bytes, patience: Patience | None = None) -> Result:
+def play(middle: bytes, patience: Patience | None = None, trace: Traced = Traced.NONE) -> Result:
     """Play a scenario on a server whose stream has this in it."""
-    with Session(patience=patience) as session:
+    with Session(patience=patience, trace=trace) as session:
         session.players = replace(session.players, server=LongWinded(middle))
         (result,) = session.run(session.play(load_builtin("tools/metadata")))
     return result
@@ -52,6 +57,39 @@ def test_judging_grows_with_the_stream_and_no_faster(kind: str) -> None:
     play(KINDS[kind](4))  # what is loaded once
     few, many = (count_work(lambda n=n: play(KINDS[kind](n))) for n in (260, 1040))  # type: ignore[misc]
     assert many < 4 * 1.2 * few
+
+
+@pytest.mark.parametrize("kind", ["calls", "steps with calls", "events"])
+def test_the_trace_of_a_case_grows_with_the_stream_and_no_faster(kind: str) -> None:
+    """A thread for each event took hours of a stream with 20,000 calls; how many were left out is in the trace."""
+    made = []
+
+    def trace(n: int) -> int:
+        record = play(KINDS[kind](n), trace=Traced.ALL).record
+        assert record is not None
+        return count_work(lambda: made.append(record.files(Result(id="x", outcome=Outcome.PASSED), Secrets())))
+
+    few, many = trace(260), trace(1040)
+    assert many < 4 * 1.2 * few
+    cuts = [line for files in made for line in files.body.splitlines() if b'"kind":"cut"' in line]
+    assert re.search(rb"of \d{4} states of the client's thread, 2\d\d are kept", cuts[-1])
+
+
+def test_two_playings_are_compared_as_part_of_judging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends only what is judged at once: to compare threads of 20,000 calls took a second in which it waited."""
+    compared = []
+
+    def compare(one: object, other: object) -> bool:
+        heed_judging_time()
+        compared.append((one, other))
+        return True
+
+    monkeypatch.setattr("tpharness.run.variants.same_thread", compare)
+    output = TargetOutput(threads={Version.V0_0_4: {}})
+    assert same_output(output, output)
+    with allow_judging(-1.0), pytest.raises(JudgedTooLongError):
+        same_output(output, output)
+    assert len(compared) == 1
 
 
 def test_states_that_were_not_compared_are_reported() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.scenarios import load_builtin
 
 from tpharness.findings import Place
+from tpharness.judging_time import JudgingTime, allow_judging, judging
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.play import Players
 from tpharness.run.session import Session
@@ -85,12 +86,25 @@ def test_the_lag_is_how_late_the_loop_was() -> None:
     """Also when it is left before the next beat."""
 
     async def work() -> tuple[float, float]:
-        async with LoopLag() as calm:
+        async with LoopLag(JudgingTime(0)) as calm:
             await asyncio.sleep(0)
-        async with LoopLag() as late:
+        async with LoopLag(JudgingTime(0)) as late:
             time.sleep(0.2)  # noqa: ASYNC251  # as above
         return calm.max_delay, late.max_delay
 
     calm, late = asyncio.run(work())
     assert late >= 0.14
     assert calm < late
+
+
+def test_judging_the_case_is_no_lag() -> None:
+    """It waits for no target meanwhile: to play it again would only judge it again, for as long."""
+
+    async def work() -> float:
+        with allow_judging(60) as judged:
+            async with LoopLag(judged) as lag:
+                with judging():
+                    time.sleep(0.6)  # noqa: ASYNC251  # for what computes as long
+            return lag.max_delay
+
+    assert asyncio.run(work()) < 0.5

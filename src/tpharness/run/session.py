@@ -172,7 +172,7 @@ class Session:
         tasks = [loop.create_task(_run_within(begun, one)) for one in work]
         try:
             for task in tasks:
-                yield self.run(_await_task(task))
+                yield self.run(asyncio.wait_for(task, None))
         finally:
             for task in tasks:
                 task.cancel()
@@ -207,8 +207,7 @@ class Session:
 
     def find_no_part(self, scenario: Scenario) -> str:
         """Return why the scenario asks nothing of the target under test; "" if it takes part."""
-        server_only = is_foreign(self.players.server) and not is_foreign(self.players.client)
-        unasked = server_only and not scenario.scripted
+        unasked = not scenario.scripted and is_foreign(self.players.server) and not is_foreign(self.players.client)
         return "the scenario gives the stream itself, so the server is asked nothing" if unasked else ""
 
     async def adapt(self, scenario: Scenario) -> tuple[Case, str]:
@@ -294,10 +293,12 @@ class Session:
         """
         async with self._gate:
             if not self.has_remote:
-                return await self._play_recorded(case, playing)
+                with allow_judging(self._patience.total):
+                    return await self._play_recorded(case, playing)
             for again in range(_MOST_PLAYS):
-                async with LoopLag() as lag:
-                    result = replace(await self._play_recorded(case, playing), played_again=again)
+                with allow_judging(self._patience.total) as judged:
+                    async with LoopLag(judged) as lag:
+                        result = replace(await self._play_recorded(case, playing), played_again=again)
                 ran = lag.max_delay < _STOOD_STILL
                 gone = result.outage is not None and result.outage.gone
                 if result.outcome.green or ran or gone or self._outages >= _MOST_OUTAGES:
@@ -328,9 +329,8 @@ class Session:
             outage = Outage(what=self._outage)
             return Result(id=case.id, outcome=Outcome.COULD_NOT_RUN, reason=reason, outage=outage, clauses=clauses)
         try:
-            with allow_judging(self._patience.total):
-                evidence = await playing()
-                result = judge_played(case, evidence)
+            evidence = await playing()
+            result = judge_played(case, evidence)
         except JudgedTooLongError as error:
             self._outages = 0
             finding = TOO_LONG.at(Place(case=case.id), f"{error} of computing", expected=f"at most {error.seconds:g} s")
@@ -434,10 +434,6 @@ def _run_or_close(run: Callable[[Coroutine[Any, Any, _T]], _T], *work: Coroutine
 async def _run_heeding(heed_ctrl_c: Callable[[], None], work: Awaitable[_T]) -> _T:
     heed_ctrl_c()
     return await work
-
-
-async def _await_task(task: Awaitable[_T]) -> _T:
-    return await task
 
 
 async def _run_all(work: Sequence[Coroutine[Any, Any, None]]) -> None:

@@ -17,7 +17,7 @@ from tpharness.protocol.versions import Version
 from tpharness.targets.contract import ClientTarget, Script, SteppableClient, Stream
 from tpharness.wires.sse.frames import split_frames
 
-__all__ = ["NO_TRAIL", "Trail", "collect_trail"]
+__all__ = ["NO_TRAIL", "Pace", "Trail", "collect_trail"]
 
 _ALL_OF = 256
 """How many states of a client are all looked at, which is more than any scenario of the suite has."""
@@ -38,8 +38,8 @@ NO_TRAIL = Trail()
 
 
 @dataclass(slots=True)
-class _Pace:
-    """Which states are looked at."""
+class Pace:
+    """Which states are looked at: of as many as come all of the first, and of later ones fewer and fewer."""
 
     seen: int = 0
     skipped: int = 0
@@ -62,7 +62,7 @@ def collect_trail(script: Script, turns: Sequence[UserTurn | Stream], client: Cl
         return {}
     session = client.client_session(replace(script, versions=growing))
     states: dict[Version, list[Mapping[str, Any]]] = {version: [] for version in growing}
-    pace, last = _Pace(), -1
+    pace, last = Pace(), -1
     for turn in turns:
         if isinstance(turn, UserTurn):
             session.user(turn)

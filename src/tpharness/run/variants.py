@@ -143,6 +143,7 @@ def rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:
 def same_output(one: TargetOutput, other: TargetOutput) -> bool:
     """Whether two playings gave the same threads, in the versions that both have."""
     try:
-        return all(same_thread(one.threads[v], other.threads[v]) for v in one.threads.keys() & other.threads.keys())
+        with judging():
+            return all(same_thread(one.threads[v], other.threads[v]) for v in one.threads.keys() & other.threads.keys())
     except CanonicalError:  # the checks say so
         return True

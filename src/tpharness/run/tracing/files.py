@@ -19,6 +19,7 @@ from tpharness.run.tracing.dropped import dropped_words, find_dropped
 from tpharness.run.tracing.lines import CaseLines
 from tpharness.run.tracing.pool import ThreadPool
 from tpharness.run.tracing.steps import client_steps, received_session, served_session, server_steps
+from tpharness.run.trail import Pace
 from tpharness.targets.contract import Packet, Script, Stream
 from tpharness.trace.secrets import Secrets
 from tpharness.trace.tape import TapeNote
@@ -169,13 +170,17 @@ class _Files:
     def _threads(self, script: Script, played: PlayedCase, version: Version) -> None:
         if played.served is not None and self._case.scenario.scripted:
             own = bool(self._record.server["reference"]) and not played.recorded
-            for run, offset, event, thread in server_steps(script, version):
+            pace = Pace()
+            for run, offset, event, thread in server_steps(script, version, pace):
                 places = self._events.get(run, {})
                 there = offset if own else sum(places[event - 1]) if event - 1 in places else None
                 self._step("server", run, there, event, thread, own=own)
+            self._left_out("server", pace)
+        pace = Pace()
         own = bool(self._record.client["reference"])
-        for run, offset, event, thread in client_steps(script, version, played.turns):
+        for run, offset, event, thread in client_steps(script, version, played.turns, pace):
             self._step("client", run, offset, event, thread, own=own)
+        self._left_out("client", pace)
         self._finals(script, played)
 
     def _step(self, side: str, run: int, offset: int | None, event: int, thread: Any, *, own: bool) -> None:
@@ -183,6 +188,10 @@ class _Files:
         if number is not None:
             line = {"kind": "step", "side": side, "run": run, "offset": offset, "event": event}
             self._out.add({**line, "held": number if own else None, "right": number})
+
+    def _left_out(self, side: str, pace: Pace) -> None:
+        if pace.skipped:
+            self._out.cut(f"of {pace.seen} states of the {side}'s thread, {pace.seen - pace.skipped} are kept")
 
     def _finals(self, script: Script, played: PlayedCase) -> None:
         received = received_session(script, played.turns)

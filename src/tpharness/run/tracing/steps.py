@@ -1,4 +1,7 @@
-"""What the reference holds at every place of a case: it is stepped through the script and through the streams. Pure."""
+"""What the reference holds at the places of a case: it is stepped through the script and through the streams. Pure.
+
+A thread is rendered anew at each place, so a pace says at which ones of a long stream.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version
+from tpharness.run.trail import Pace
 from tpharness.targets.contract import Script, Stream
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, receive_turns, serve_run, serve_turns
 from tpharness.wires.sse.frames import split_frames
@@ -20,8 +24,8 @@ Steps = Iterator[tuple[int, int, int, dict[str, Any]]]
 """Run, bytes of its wire, events or chunks up to here, and the thread that is held from here on."""
 
 
-def server_steps(script: Script, version: Version) -> Steps:
-    """Step the reference through a script; yield the thread wherever it changes, and at the end of each run."""
+def server_steps(script: Script, version: Version, pace: Pace) -> Steps:
+    """Step the reference through a script; yield the thread where it changes, at a pace, and at the end of each run."""
     session = ReferenceServer(replace(script, versions=(version,)))
     run = -1
     for turn in script.turns:
@@ -36,11 +40,12 @@ def server_steps(script: Script, version: Version) -> Steps:
             events += packet.event is not None
             if session.version != seen:
                 seen = session.version
-                yield run, offset, events, session.threads(_cut_here(packet.at))[version]
+                if pace.looks():
+                    yield run, offset, events, session.threads(_cut_here(packet.at))[version]
         yield run, offset, events, session.threads()[version]
 
 
-def client_steps(script: Script, version: Version, turns: Sequence[UserTurn | Stream]) -> Steps:
+def client_steps(script: Script, version: Version, turns: Sequence[UserTurn | Stream], pace: Pace) -> Steps:
     """Step the reference through the streams that a client was given, chunk by chunk."""
     session = ReferenceClient(replace(script, versions=(version,)))
     run = -1
@@ -59,8 +64,9 @@ def client_steps(script: Script, version: Version, turns: Sequence[UserTurn | St
                 offset += len(piece)
                 if session.version != seen:
                     seen = session.version
-                    threads = session.threads(_cut_here(packet.at))
-                    yield run, offset, bisect_right(ends, offset), threads[version]
+                    if pace.looks():
+                        threads = session.threads(_cut_here(packet.at))
+                        yield run, offset, bisect_right(ends, offset), threads[version]
         session.close(turn.end)
         yield run, offset, bisect_right(ends, offset), session.threads()[version]
 
