@@ -29,6 +29,7 @@ FLOORS = (
         "errors",
         "finding_log",
         "journal",
+        "schema_misfits",
     ),
     (
         "extras",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import io
 import json
+import random
 import re
 import shutil
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from hashlib import sha256
@@ -24,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from tests.certificate.test_trusted_time import Authority
 from tests.cli.conftest import Call
+from tests.mutants import mutate_value
 
 from tpharness.certificate import claim_lines, suite
 from tpharness.certificate.statement import digest_about
@@ -448,6 +451,37 @@ def test_a_statement_with_odd_subjects_is_wrong_input(
         forge(copy, lambda s: s["subject"][0].update(fields), sign=True)
     done = call("verify", str(copy / "certificate.json"))
     assert (done.code, "the statement does not fit certificate-statement.schema.json" in done.err) == (2, True)
+
+
+def test_a_statement_with_too_many_levels_is_wrong_input(call: Call, copy: Path) -> None:
+    """The schema gives up at as many: exit code 2, and never a traceback."""
+    deep: Any = []
+    for _ in range(400):
+        deep = [deep]
+    forge(copy, lambda s: s["predicate"].update(counts=deep))
+    done = call("verify", str(copy / "certificate.json"))
+    assert (done.code, "the predicate does not fit certificate.schema.json" in done.err) == (2, True)
+
+
+def test_no_mutant_of_a_certificate_gives_a_traceback_or_holds_if_it_is_signed(call: Call, copy: Path) -> None:
+    """Of the envelope and of the statement in it, from fixed seeds; what still holds is the same statement."""
+    envelope, statement, codes = read(copy / "certificate.json"), statement_of(copy), Counter[object]()
+    for number in range(120):
+        chance = random.Random(number)  # noqa: S311  # made again from its number
+        if number % 2:
+            payload = base64.b64encode(mutate_value(statement, chance)).decode()
+            data = json.dumps(envelope | {"payload": payload}).encode()
+        else:
+            data = mutate_value(envelope, chance)
+        (copy / "certificate.json").write_bytes(data)
+        done = call("verify", str(copy / "certificate.json"), "--key", str(copy / "public.pem"))
+        assert done.code in (0, 1, 2), (number, done.err)
+        assert "Traceback" not in done.err, number
+        if done.code == 0:
+            assert json.loads(data)["payload"] == envelope["payload"], number
+        codes[done.code] += 1
+    assert codes[1] > 5, "no mutant was refused"
+    assert codes[2] > 5, "no mutant was wrong input"
 
 
 def test_what_two_readers_could_read_in_two_ways_is_refused(call: Call, copy: Path) -> None:

@@ -1,4 +1,4 @@
-"""Nine commands on 9,000 mutants of real documents and streams: a verdict or a sentence, and never a traceback.
+"""Ten commands on 10,000 mutants of real documents and streams: a verdict or a sentence, and never a traceback.
 
 The seeds are fixed. A failure names the mutant, `make_mutant("view", 17)`, which gives its input again.
 """
@@ -102,6 +102,11 @@ WAYS: dict[str, tuple[tuple[Callable[[random.Random], tuple[str, bytes]], tuple[
     "import": (
         (_messages_of("pydantic-ai"), (("--from", "pydantic-ai"),)),
         (_messages_of("ai-sdk"), (("--from", "ai-sdk"),)),
+    ),
+    "repair": (
+        (_messages_of("pydantic-ai"), ((), ("--from", "pydantic-ai"))),
+        (_messages_of("ai-sdk"), ((), ("--from", "ai-sdk"), ("--json",))),
+        (_thread, ((),)),
     ),
     "history": ((_thread, tuple(("--for", form) for form in FORMS)),),
     "convert": ((_thread, tuple(("--to", version) for version in _VERSIONS)),),

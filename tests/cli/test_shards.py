@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
+from collections import Counter
+from collections.abc import Callable
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ import jsonschema_rs
 import pytest
 from tests.cli.conftest import Call, run_in_process
 from tests.distribution import ChosenScenarios
+from tests.mutants import mutate_value
 
 from tpharness.resources import schema_path
 
@@ -188,6 +193,47 @@ def test_what_is_no_report_of_a_shard_is_refused(call: Call, tmp_path: Path) -> 
     assert "not the report of a run" in call("merge", str(other)).err
     assert "is not JSON" in call("merge", str(none)).err
     assert call("merge", str(tmp_path / "missing.json")).code == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (methodcaller("pop", "results"), 'does not fit report.schema.json: "results" is a required property'),
+        (lambda report: report["results"][0].update(clauses=[["x"]]), "at /results/0/clauses/0"),
+        (lambda report: report.update(results=7), "at /results"),
+        (lambda report: report["shard"].update(index="x"), "at /shard/index"),
+    ],
+    ids=["no results", "a clause is a list", "results are a number", "the index is a text"],
+)
+def test_an_odd_report_is_refused_with_its_place(
+    call: Call, shards: list[str], change: Callable[[Any], object], said: str
+) -> None:
+    """It was changed by hand, or cut off: exit code 2, and never a traceback."""
+    report = read(shards[1])
+    change(report)
+    Path(shards[1]).write_text(json.dumps(report), "utf-8")
+    done = call("merge", *shards)
+    assert (done.code, shards[1] in done.err, said in done.err) == (2, True, True)
+
+
+def test_no_mutant_of_a_shard_gives_a_traceback(call: Call, tmp_path: Path) -> None:
+    """Of a run and of a sweep, from fixed seeds: a verdict, or a sentence."""
+    names = [str(tmp_path / f"{index}.json") for index in (1, 2)]
+    for command in ("run", "sweep"):
+        for index, name in enumerate(names, start=1):
+            options = (*("basics/tool-call-and-answer", "cycles/three-steps"), "--shard", f"{index}/2")
+            written = call(command, *options, *(("--report", f"json:{name}") if command == "run" else ("--json",)))
+            if command == "sweep":
+                Path(name).write_text(written.out, "utf-8")
+        report, codes = read(names[0]), Counter[object]()
+        for number in range(100):
+            Path(names[0]).write_bytes(mutate_value(report, random.Random(f"{command} {number}")))  # noqa: S311
+            done = call("merge", *names)
+            assert done.code in (0, 1, 2), (command, number, done.err)
+            assert "Traceback" not in done.err, (command, number)
+            codes[done.code] += 1
+        assert codes[2] > 5, "no mutant was refused"
+        assert codes[0] > 5, "no mutant was taken: they are not like what is real any more"
 
 
 def test_a_shard_is_a_part_of_one_run_on_one_pair(call: Call) -> None:

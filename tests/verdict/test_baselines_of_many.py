@@ -193,6 +193,15 @@ def test_a_code_that_no_finding_has_is_refused(tmp_path: Path, text: str, said: 
     assert "`tpharness list findings`" in refused.value.hint
 
 
+@pytest.mark.parametrize("key", ["clauses", "rulings", "rules"])
+@pytest.mark.parametrize("value", ["sync.identity", "7", "1.5"])
+def test_what_an_entry_cites_is_a_list(tmp_path: Path, key: str, value: str) -> None:
+    """A text would be one for each letter, and a number ended the run with a traceback."""
+    with pytest.raises(UsageError, match=rf"known\.yaml:1: entry 1 \(a/b\): {key} is not a list") as refused:
+        baseline(tmp_path, f"- {{id: a/b, findings: [outline-differs], reason: c, {key}: {value}}}")
+    assert refused.value.hint == f"write [{value}]"
+
+
 def test_findings_are_a_list(tmp_path: Path) -> None:
     """A text would be a code for each letter."""
     with pytest.raises(UsageError, match=r"known\.yaml:1: entry 1 \(a/b\): findings is not a list") as refused:

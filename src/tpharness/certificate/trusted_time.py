@@ -15,14 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
-import orjson
-
 from tpharness.certificate.suite import sha256
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import shorten
 from tpharness.protocol.parse import parse_json
-from tpharness.resources import schema_path
+from tpharness.schema_misfits import first_misfit
 
 __all__ = ["UntrustedTimeError", "find_expiry", "find_revocations", "find_trusted_time", "read_revocations"]
 
@@ -70,10 +67,9 @@ def read_revocations(data: bytes, name: str) -> list[dict[str, Any]]:
     parsed = parse_json(data, file=name)
     if parsed.findings:
         raise InputError(f"{name} is not JSON: {parsed.findings[0].message}", hint=hint)
-    validator = jsonschema_rs.Draft202012Validator(orjson.loads(schema_path("revocations").read_bytes()))
-    for error in validator.iter_errors(parsed.value):
-        where = "/".join(map(str, error.instance_path))
-        raise InputError(f"{name} is not a list of revocations: {shorten(error.message)} at /{where}", hint=hint)
+    misfit = first_misfit("revocations", parsed.value)
+    if misfit:
+        raise InputError(f"{name} is not a list of revocations: {misfit}", hint=hint)
     entries: list[dict[str, Any]] = parsed.value["revoked"]
     return entries
 

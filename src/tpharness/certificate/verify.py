@@ -11,9 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import jsonschema_rs
-import orjson
-
 from tpharness.certificate.claims import as_before, claim_extent
 from tpharness.certificate.counts import verdicts
 from tpharness.certificate.plan import ORDERS, find_left_out
@@ -26,7 +23,7 @@ from tpharness.findings import quote, shorten
 from tpharness.printable import counted
 from tpharness.profiles import load_profiles
 from tpharness.protocol.parse import parse_json
-from tpharness.resources import schema_path
+from tpharness.schema_misfits import first_misfit
 from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["claims_by_reports", "compare_replay", "find_refusals", "read_statement"]
@@ -60,7 +57,7 @@ def read_statement(payload: bytes) -> dict[str, Any]:
         ("certificate-statement", "statement", statement),
         ("certificate", "predicate", statement.get("predicate")),
     ):
-        problem = _misfit(schema, value)
+        problem = first_misfit(schema, value)
         if problem:
             raise InputError(f"the {part} does not fit {schema}.schema.json: {problem}", hint=hint)
     return statement
@@ -108,7 +105,7 @@ def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | No
         except InputError as error:
             yield f"changed report: {error}"
             continue
-        problem = _misfit("report", report)
+        problem = first_misfit("report", report)
         if problem:
             yield f"changed report: {name} does not fit report.schema.json: {problem}"
             continue
@@ -258,10 +255,3 @@ def _verdict(verdict: tuple[Any, ...] | None) -> str:
 
 def _tally(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()) if count) or "nothing"
-
-
-def _misfit(schema: str, value: Any) -> str:
-    validator = jsonschema_rs.Draft202012Validator(orjson.loads(schema_path(schema).read_bytes()))
-    for error in validator.iter_errors(value):
-        return f"{shorten(error.message)} at /{'/'.join(map(str, error.instance_path))}"
-    return ""

@@ -17,6 +17,7 @@ from tpharness.report.failures import group_heading, group_line
 from tpharness.run.shard import merge_reports
 from tpharness.run.sweeps.report import FORMAT as SWEEP
 from tpharness.run.sweeps.report import merge_sweeps
+from tpharness.schema_misfits import first_misfit
 from tpharness.verdict.grouping import group_failures
 
 __all__ = ["merge"]
@@ -34,7 +35,14 @@ def merge(
         raise UsageError("a file is named twice", hint="give each shard once")
     reports = {name: _read(name) for name in files}
     swept = any(one.get("format") == SWEEP for one in reports.values())
-    passed, document = _sweeps(reports) if swept else _runs(reports)
+    try:
+        passed, document = _sweeps(reports) if swept else _runs(reports)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        problem = f"a report cannot be read: {type(error).__name__}: {error}" if swept else _misfit(reports)
+        if not problem:  # all are as our schema wants them, so the mistake is ours
+            raise
+        hint = "was it changed by hand? merge with the version of tpharness that wrote the reports"
+        raise InputError(problem, hint=hint) from error
     if report is not None:
         write_atomically(str(report), json_text(document) + "\n")
     raise Exit(0 if passed else 1)
@@ -87,6 +95,12 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
         f"{len(finished.exercised)} of {finished.clause_count} rules tested"
     )
     return finished.passed, dict(merged.report)
+
+
+def _misfit(reports: Mapping[str, Any]) -> str:
+    """Return where the first report that does not fit the schema of the report of a run does not; "" if all fit."""
+    misfits = ((name, first_misfit("report", report)) for name, report in reports.items())
+    return next((f"{name} does not fit report.schema.json: {misfit}" for name, misfit in misfits if misfit), "")
 
 
 def _read(name: str) -> dict[str, Any]:

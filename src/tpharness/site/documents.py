@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
-
 from tpharness.certificate import open_envelope
 from tpharness.errors import InputError
-from tpharness.resources import schema_path
+from tpharness.schema_misfits import first_misfit
 
 __all__ = ["Documents", "read_documents"]
 
@@ -69,6 +67,6 @@ def _sort_in(found: Documents, value: Any, path: Path) -> None:
 
 
 def _require(value: Any, kind: str, path: Path) -> None:
-    error = next(jsonschema_rs.validator_for(json.loads(schema_path(kind).read_text("utf-8"))).iter_errors(value), None)
-    if error is not None:
-        raise InputError(f"{path} is not a {kind}: {error.message}"[:400], hint="has it been changed by hand?")
+    misfit = first_misfit(kind, value)
+    if misfit:
+        raise InputError(f"{path} is not a {kind}: {misfit}", hint="has it been changed by hand?")

@@ -122,9 +122,10 @@ def _parse_entry(item: dict[str, Any], where: str) -> BaselineEntry:
     for key in ("id", "cause", "reason"):
         if not isinstance(item.get(key) or "", str):
             raise UsageError(f"{where}: {key} is {item[key]!r}, and not a text", hint="put it in quotes")
+    for key in ("findings", "clauses", "rulings", "rules"):
+        if not isinstance(item.get(key) or [], list):
+            raise UsageError(f"{where}: {key} is not a list", hint=f"write [{item[key]}]")
     codes = item.get("findings") or []
-    if not isinstance(codes, list):
-        raise UsageError(f"{where}: findings is not a list", hint=f"write [{codes}]")
     for code in map(str, codes):
         if wrong := describe_unknown_code(code):
             raise UsageError(f"{where}: {code}: {wrong}", hint=f"each of its findings is {CODES}")
