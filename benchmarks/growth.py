@@ -3,7 +3,11 @@
 Ten times as many may take 1.2 × ten times as long, or 1.2 × as much longer as a bare comparison of the same threads
 with copies takes: what does not fit into the processor's cache any more is slower for everybody. What would take longer
 than a case may be judged is bounded: it ends with the finding `judging-too-long`. Of each property the worst step is
-shown; steps that take a moment are not judged.
+shown; steps that take a moment are not judged. What is missed is measured again: of a time the least is true, whatever
+else the machine does.
+
+The checks `prefix` and `convergence` judge a client that lost bytes: here it lost none, and the server holds the same.
+The checks `asked`, `arguments`, `said` and `integrity` are about what a script asks, which has no length here.
 """
 
 from __future__ import annotations
@@ -13,13 +17,14 @@ import asyncio
 import copy
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from benchmarks.long_streams import KINDS, LongWinded
 from benchmarks.table import Row, at_most, report, shown
 
-from tpharness.checks import CHECKS, Evidence
+from tpharness.checks import CHECKS, Delivery, Evidence
 from tpharness.judging_time import JudgedTooLongError, allow_judging, judging
 from tpharness.resources import scenarios_dir
 from tpharness.run.judge import judge
@@ -34,6 +39,9 @@ FLOOR = "a comparison with a copy"
 ENOUGH = 1.0
 LEAST = 0.2
 """Seconds: what takes less says more of the machine than of its growth."""
+TIMES = 3
+"""How often the sizes of a kind are measured of which a property seems to grow faster than they do."""
+AFTER_A_LOSS = ("prefix", "convergence")
 
 
 def seconds_of(work: Callable[[], object]) -> float:
@@ -56,9 +64,11 @@ def measure(case: Case, middle: bytes) -> dict[str, float]:
     took: dict[str, float] = {}
     with allow_judging(Patience().total):
         took["playing"] = seconds_of(lambda: evidence.__setitem__(slice(None), asyncio.run(play(case, players))))
+        lossy = [_after_a_loss(piece) for piece in evidence]
         for check in CHECKS:
+            pieces = lossy if check.name in AFTER_A_LOSS else evidence
             with judging():
-                took[check.name] = seconds_of(lambda one=check: judge(case.id, evidence, checks=(one,)))  # type: ignore[misc]
+                took[check.name] = seconds_of(lambda one=check, of=pieces: judge(case.id, of, checks=(one,)))  # type: ignore[misc]
     took["all"] = sum(took.values())
     threads = [side.thread for piece in evidence for side in piece.sides()]
     copies = copy.deepcopy(threads)
@@ -71,17 +81,16 @@ def growth(name: str, few: dict[str, float], more: dict[str, float], times: floa
     return more[name] / few[name] / max(times, more[FLOOR] / few[FLOOR])
 
 
-def rows_of(kind: str, case: Case, sizes: list[int]) -> list[Row]:
-    """Return the rows of a kind: how long all of it took at each size, and the worst growth of each property."""
-    by_size: dict[int, dict[str, float]] = {}
-    rows = []
-    for size in sizes:
-        try:
-            by_size[size] = measure(case, KINDS[kind](size))
-        except JudgedTooLongError as error:
-            rows.append(shown(f"{kind}: {size:,} are bounded by judging-too-long", error.seconds, "s"))
-            break
-        rows.append(shown(f"{kind}: {size:,}", by_size[size]["all"], "s"))
+def _after_a_loss(piece: Evidence) -> Evidence:
+    """Return the evidence as if the client, after a loss, had fetched from a server that holds what it holds."""
+    if piece.server is None or piece.client is None:
+        raise TypeError("both sides are played")
+    held, fetched = copy.deepcopy(piece.client.thread), copy.deepcopy(piece.client.thread)
+    return replace(piece, delivery=Delivery.PART, server=replace(piece.server, thread=held), adopted=fetched)
+
+
+def worst_steps(by_size: dict[int, dict[str, float]]) -> Iterator[tuple[str, float, int, int]]:
+    """Yield for each property by how much it grows beyond its input, at worst, and between which two sizes."""
     for name in ("playing", *(check.name for check in CHECKS), "all"):
         steps = [
             (growth(name, by_size[few], by_size[more], more / few), few, more)
@@ -89,9 +98,32 @@ def rows_of(kind: str, case: Case, sizes: list[int]) -> list[Row]:
             if by_size[more][name] >= LEAST
         ]
         if steps:
-            worst, few, more = max(steps)
-            rows.append(at_most(f"{kind}: {name}, {more:,} / {few:,} by their number", worst, MOST))
-    return rows
+            yield name, *max(steps)
+
+
+def rows_of(kind: str, case: Case, sizes: list[int]) -> list[Row]:
+    """Return the rows of a kind: how long all of it took at each size, and the worst growth of each property."""
+    by_size: dict[int, dict[str, float]] = {}
+    bounded = []
+    for size in sizes:
+        try:
+            by_size[size] = measure(case, KINDS[kind](size))
+        except JudgedTooLongError as error:
+            bounded.append(shown(f"{kind}: {size:,} are bounded by judging-too-long", error.seconds, "s"))
+            break
+    for _ in range(1, TIMES):
+        missed = {size for _, worst, *step in worst_steps(by_size) if worst > MOST for size in step}
+        for size in sorted(missed):
+            again = measure(case, KINDS[kind](size))
+            by_size[size] = {name: min(seconds, again[name]) for name, seconds in by_size[size].items()}
+    rows = [shown(f"{kind}: {size:,}", took["all"], "s") for size, took in by_size.items()]
+    return [
+        *(rows + bounded),
+        *(
+            at_most(f"{kind}: {name}, {more:,} / {few:,} by their number", worst, MOST)
+            for name, worst, few, more in worst_steps(by_size)
+        ),
+    ]
 
 
 def main() -> int:

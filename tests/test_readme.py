@@ -107,3 +107,16 @@ def test_the_failure_of_the_readme_reads_so() -> None:
     shown = {line.strip() for line in block.splitlines()}
     told = {line.strip() for _, line in failure_lines(result, roots=(Path("scenarios"),))}
     assert shown <= told
+
+
+def test_what_was_tried_is_held_by_tests_that_there_are() -> None:
+    """Whoever renames one of them finds the row."""
+    tests = Path(__file__).parent
+    table = (tests / "README.md").read_text("utf-8").partition("## What was tried against it")[2]
+    rows = [line for line in table.splitlines() if line.startswith("| ") and "| file, test |" not in line]
+    assert len(rows) > 20
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)`(?: `(test_\w+)`)?", row.split(" | ")[1])
+        assert named, row
+        for file, test in named:
+            assert re.search(rf"def {test or 'test_'}", (tests / file).read_text("utf-8")), row

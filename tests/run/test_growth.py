@@ -15,10 +15,12 @@ import pytest
 from benchmarks.long_streams import KINDS, LongWinded
 from tests.scenarios import load_builtin
 
+from tpharness.checks.growth import first_missing
 from tpharness.judging_time import JudgedTooLongError, allow_judging, ctrl_c_ends_judging, heed_judging_time, judging
 from tpharness.protocol.versions import Version
 from tpharness.run.session import Session
 from tpharness.run.variants import same_output
+from tpharness.scenario.records import Compare
 from tpharness.targets.contract import TargetOutput
 from tpharness.targets.remote import Patience
 from tpharness.trace.format import Traced
@@ -104,6 +106,14 @@ def test_a_case_that_takes_too_long_to_judge_fails_with_a_finding() -> None:
     result = play(KINDS["calls"](500), Patience(total=0.01))
     assert result.outcome is Outcome.FAILED
     assert [finding.code for finding in result.findings] == ["judging-too-long"]
+
+
+def test_a_check_that_compares_for_long_is_ended() -> None:
+    """Where each message of a side is looked for in all of the other's, the time of the case counts for every one."""
+    event = {"message_type": "system", "event_type": "x", "timestamp": "2025-01-20T10:00:00Z", "event_data": {}}
+    turns = [[{"turn_type": "agent", "messages": [{**event, "event_data": {"n": n}}]}] for n in (1, 2)]
+    with allow_judging(-1.0), judging(), pytest.raises(JudgedTooLongError):
+        first_missing({"turns": turns[0]}, {"turns": turns[1]}, Compare.EXACT)
 
 
 def test_time_between_blocks_of_judging_does_not_count() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tpharness.checks.contract import Thread
 from tpharness.findings import Finding, Kind, Place
+from tpharness.judging_time import heed_judging_time
 from tpharness.protocol.canonical import canonical_message
 from tpharness.protocol.compare import content_thread, identical
 from tpharness.protocol.versions import newest_version
@@ -79,6 +80,7 @@ def _missing(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[
         same += 1
     place = same
     for index in range(same, len(mine)):
+        heed_judging_time()  # returns to earlier calls are looked for in all messages, each of them
         if place < len(theirs) and identical(mine[index], theirs[place]):  # then their forms are, too
             place += 1
             continue
