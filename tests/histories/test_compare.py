@@ -207,6 +207,15 @@ def test_the_clients_of_chimera_keep_different_things_of_one_stream() -> None:
     assert cells_of("chimera/typescript", refused_words)[Phase.BETWEEN_STEPS].startswith("✗ C2 R2 A2")
 
 
+def test_the_session_of_the_agents_sdk_has_whole_steps_and_nothing_else() -> None:
+    """Nothing of it is refused, nothing says that a run was cut, and a result waits for those beside it."""
+    lost = cells_of("openai-agents", lost_words)
+    assert all("cut" in words.split() for words in lost.values())
+    assert lost[Phase.SOME_TOOLS_DONE] == "text args tool result cut"
+    assert lost[Phase.BETWEEN_STEPS] == "usage cut"
+    assert set(cells_of("openai-agents", refused_words).values()) == {"✓"}
+
+
 def test_threads_lose_by_their_rules() -> None:
     """0.0.4 keeps complete cycles and drops what streams (R20); 0.0.3 drops each turn that was cut (R18)."""
     lost = cells_of("0.0.4", lost_words)

@@ -13,6 +13,7 @@ from tpharness.histories.ai_sdk import AI_SDK
 from tpharness.histories.langchain import LANGCHAIN
 from tpharness.histories.langgraph import LANGGRAPH
 from tpharness.histories.message_parts import MESSAGE_PARTS
+from tpharness.histories.openai_agents import OPENAI_AGENTS
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.pydantic_ai import PYDANTIC_AI
 from tpharness.histories.thread_history import THREADS
@@ -27,6 +28,7 @@ OTHER_HISTORIES: Mapping[str, HistoryDialect] = {
     **PYDANTIC_AI,
     **AI_SDK,
     **CHIMERA,
+    **OPENAI_AGENTS,
 }
 """The histories that are not threads, by name."""
 
