@@ -101,3 +101,26 @@ def test_every_word_of_the_table_is_explained_and_every_family_is_there() -> Non
     named = {re.findall(r"`([^`]+)`", row[0])[-1].partition("/")[0] for row in PLAYED}
     assert named >= {name.partition("/")[0] for name in HISTORIES} - {"2.0.0"}
     assert len(SCRIPTS) >= 9
+
+
+HELPERS = GUIDE.partition("## What the helpers of SDKs hold of a cut stream\n")[2].partition("\n## ")[0]
+HELPER_ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in HELPERS.splitlines()
+    if line.count("|") == 5 and not line.startswith(("| helper", "|---"))
+]
+
+
+@pytest.mark.parametrize("row", HELPER_ROWS, ids=lambda row: f"{row[0]}, {row[1]}")
+def test_what_a_helper_holds_is_shown_by_a_script_with_its_release(row: list[str]) -> None:
+    """Each row has one, which installs the version that the row names."""
+    script = (TOP / "findings" / f"{row[3].strip('`')}.sh").read_text("utf-8")
+    (version,) = re.findall(r"\d+\.\d+\.\d+", row[0])
+    assert f"=={version}" in script or f"@{version}" in script, row
+
+
+def test_helpers_of_both_languages_are_in_the_table() -> None:
+    """Of the three vendors."""
+    names = " ".join(row[0] for row in HELPER_ROWS)
+    for package in ("anthropic ", "@anthropic-ai/sdk ", "openai ", "google-genai ", "@google/genai "):
+        assert package in names

@@ -290,7 +290,12 @@ def _kept_item(item: dict[str, Any]) -> Any:
 
 
 def stored_at(events: list[Event], at: int, stop: str) -> list[Any]:
-    """Return the items that the history predicts; after_turn lets the step end that runs."""
+    """Return the items that the history predicts: after_turn lets the step end, and so does a model that fails.
+
+    It fails when it is asked, which is when the tools have returned that run at the place.
+    """
+    if stop == "error":
+        at = next((then for then in range(at, len(events)) if not _is_of_tools(events[then])), len(events))
     now = HISTORY.store(journal_at(events, at))
     if stop != "after_turn":
         return now
@@ -315,6 +320,10 @@ def differences(events: list[Event], at: int, stop: str) -> list[str]:
 def without_nulls(messages: list[Any]) -> list[Any]:
     """Return messages without the fields that are null."""
     return [{name: value for name, value in message.items() if value is not None} for message in messages]
+
+
+def _is_of_tools(event: Event) -> bool:
+    return event["event_kind"] in ("function_tool_call", "function_tool_result", "agent_run_result")
 
 
 def test_a_session_holds_what_the_history_predicts(capsys: Any) -> None:
