@@ -6,6 +6,7 @@ In: a document as a file or as a value. Out: findings, in order of their place. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,7 @@ RepairFormat: TypeAlias = Literal[
 """The formats of stored conversations. A type checker needs the names; a test holds them to those of the registry."""
 
 _STORED = "tpharness.histories.stored.formats"
+_NAME_IT = "its format is not plain: --from ai-sdk|pydantic-ai|openai-chat|…, in Python format=, names it"
 
 
 def check(
@@ -139,14 +141,17 @@ def _check_value(value: Any, format_: str | None, *, safe: bool = False) -> tupl
 
     What is in no format that is known is held to be a thread. `safe` is that of `check_thread`.
     """
-    known = format_ or _recognise(value) or "thread"
+    recognised = format_ or _recognise(value)
+    known = recognised or "thread"
     if known == "thread":
-        return known, check_as_read(value, observations=True, safe=safe)
+        found = check_as_read(value, observations=True, safe=safe)
+        unknown = recognised is None and (isinstance(value, list) or "messages" in value)
+        return known, [replace(one, advice=_NAME_IT) for one in found] if unknown else found
     if find_spec("tpharness.histories") is None:
         raise UsageError("format= needs the package tpharness.histories", hint="install tpharness whole")
     room: Any = import_module(_STORED)
-    found: list[Finding] = room.check_stored(value, room.require_format(known), safe=safe)
-    return known, found
+    stored: list[Finding] = room.check_stored(value, room.require_format(known), safe=safe)
+    return known, stored
 
 
 def _recognise(value: Any) -> str | None:

@@ -168,3 +168,11 @@ def test_whatever_is_not_in_the_thread_is_in_the_report(parts: list[dict[str, An
         for word in words_of(part):
             assert word in kept or named or cut, (word, lost)
     assert parts or lost
+
+
+def test_a_text_that_is_not_one_is_not_lost_in_silence() -> None:
+    """What a user said as a number, or not at all."""
+    for said in (5, None):
+        chat = [{"id": "u", "role": "user", "parts": [{"type": "text", "text": said}, {"type": "text", "text": "Hi"}]}]
+        made = thread_of_ui_messages(chat, agent_id="a", thread_id="t", at="2025-01-20T10:00:00Z")
+        assert [(loss.pointer, loss.what) for loss in made.losses] == [("/0/parts/0", "a text")]

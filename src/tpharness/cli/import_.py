@@ -16,6 +16,7 @@ from tpharness.document_files import parse_log
 from tpharness.errors import ThreadError, TpharnessError, UsageError, did_you_mean
 from tpharness.findings import Finding, Level
 from tpharness.histories.conversations import READERS
+from tpharness.histories.exchange.ai_sdk_4 import are_version_4
 from tpharness.histories.stored.formats import messages_of, why_not_imported, wrong_messages
 from tpharness.histories.thread_log.read import id_of_log
 from tpharness.protocol.parse import unreadable
@@ -58,13 +59,17 @@ class ImportFrom:
                 error.hint = "correct the messages at these places; `tpharness repair` says what it can mend"
             raise
         losses = [BatchNote.of_loss(loss) for loss in imported.losses]
+        if self.source == "ai-sdk" and are_version_4(messages, certain=False):
+            losses.insert(
+                0, BatchNote(line="messages of the AI SDK 4, read as the AI SDK 5 stores them", why="version 4")
+            )
         said = (*(BatchNote(line=one.line()) for one in odd), *map(_note, found), *losses)
         facts: dict[str, Any] = {
             "thread_id": named,
             "left_out": [loss.as_json() for loss in imported.losses],
             "findings": [one.as_json() for one in found],
         }
-        if self.strict and (losses or found or parsed.incomplete):
+        if self.strict and (imported.losses or found or parsed.incomplete):
             takes = "takes no messages that break rules (`tpharness repair`)"
             why = takes if found else "allows nothing to be left out"
             refusal = BatchNote(line=f"{document.name}: not imported, since --strict {why}")

@@ -20,8 +20,8 @@ from tpharness.model_apis.request import read_request
 __all__ = ["RepairBy", "repair", "repair_each"]
 
 _REPAIRED, _LEFT = "repaired", "not repaired"
-_UNCERTAIN = "uncertain"
-"""What `accept` calls a request that only some servers refuse."""
+_DOUBTFUL, _UNCERTAIN = "doubtful", "uncertain"
+"""What `check` calls a document in which something may be wrong, and `accept` one that only some servers refuse."""
 _SHOWN = 80
 """So much of a text is printed that somebody knows which one it was; --json has all of it."""
 _DROPPED = {kind.code for kind in DROPPED_KINDS}
@@ -92,9 +92,16 @@ class RepairIn:
         if outcome == _LEFT or self.by.of_request:
             word = _LEFT if outcome == _LEFT else _UNCERTAIN
             lines += [f"{named}{word}: {_left(finding, repaired.refused)}" for finding in repaired.left]
+        else:  # as `check` does: each place of one document, of several the first of a kind
+            doubtful = [(one, f"{named}doubtful: {_left(one, ())}") for one in (*repaired.left, *repaired.doubtful)]
+            notes += tuple(
+                BatchNote(line=line, what=line, why=finding.code)
+                for finding, line in doubtful
+                if finding.level is Level.SHOULD
+            )
         if document.alone:
             lines.append(f"{document.name}: {found}, {outcome}")
-        code = int(outcome != "valid" and not (self.writes and outcome == _REPAIRED))
+        code = int(outcome not in ("valid", _DOUBTFUL) and not (self.writes and outcome == _REPAIRED))
         facts = {
             "format": found,
             "changes": [_as_json(change) for change in repaired.changes],
@@ -112,7 +119,7 @@ class RepairIn:
             return _LEFT
         changed = "" if not repaired.changes else _REPAIRED if self.writes else "to be repaired"
         uncertain = _UNCERTAIN if self.by.of_request and repaired.left else ""
-        return ", ".join(filter(None, (changed, uncertain))) or "valid"
+        return ", ".join(filter(None, (changed, uncertain))) or (_DOUBTFUL if repaired.doubtful else "valid")
 
 
 def _words(change: Change) -> str:
@@ -155,6 +162,8 @@ def _as_json(change: Change) -> dict[str, Any]:
 
 
 def _verdict(outcomes: Collection[str]) -> str:
+    if _DOUBTFUL in outcomes:
+        return "nothing at MUST"
     return "all of them are valid now" if _REPAIRED in outcomes else "nothing to repair"
 
 

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.stored_conversations import thread_conversation as make_store_thread
 from conformance.bad_documents import load_bad_documents, load_good_threads, make_document
 from pydantic_ai import messages
+from tests.histories.stored.version_4 import CALL, chats_of_version_4
 from tests.model_apis.cases import CASES, Case
 
 from tpharness.errors import TpharnessError, UsageError
@@ -635,3 +636,54 @@ def test_a_thread_keeps_what_a_tool_has_returned(status: str) -> None:
     assert (answers[1]["tool_call_id"], answers[1]["status"], answers[1]["content"]) == ("c9", "error", NO_RESULT)
     assert must(made.value) == []
     assert [(change.call_id, change.tool) for change in made.changes] == [("c9", "weather")]
+
+
+def test_a_chat_of_version_4_is_recognised_imported_and_repaired() -> None:
+    """By what only it has; its calls, results, thoughts and files are there."""
+    for chat in chats_of_version_4():
+        before = copy.deepcopy(chat)
+        assert format_of(chat) == "ai-sdk"
+        assert [finding.code for finding in check_stored(chat, "ai-sdk")] == ["stored-by-older-version"]
+        thread = thread_of_ui_messages(chat, agent_id="a", thread_id="t", at=AT.format(0)).thread
+        made = repair_stored(chat, "ai-sdk")
+        assert chat == before
+        assert [change.kind.code for change in made.changes] == ["stored-by-older-version"]
+        assert thread == thread_of_ui_messages(made.value, agent_id="a", thread_id="t", at=AT.format(0)).thread
+        assert check_stored(made.value, "ai-sdk") == []
+        said = [part for turn in thread["turns"] for one in turn.get("messages", ()) for part in one.get("parts", ())]
+        calls = [part for part in said if part["part_kind"] == "tool-call"]
+        assert all(call["tool_name"] == "look" and call["args"] == {"at": 1} for call in calls)
+        assert calls
+        results = [part["content"] for part in said if part["part_kind"] == "tool-return"]
+        waits = chat[1]["toolInvocations"][:1] == [{**CALL, "state": "call"}]
+        assert results == ([] if waits else [{"t": 18}] * len(calls))
+
+
+def test_what_is_wrong_in_a_chat_of_version_4_has_its_place_there() -> None:
+    """A call that was never answered, and one with half its arguments."""
+    asked_ = {"id": "u1", "role": "user", "content": "How is it?"}
+    done: dict[str, Any] = {"state": "result", "result": 1}
+    for more, code, inside in (
+        ({"state": "call"}, "stored-call-unanswered", ""),
+        ({**done, "args": '{"at'}, "stored-arguments-half", ""),
+        ({**done, "args": '{"at": 1}'}, "stored-arguments-in-text", "/args"),
+        ({**done, "toolCallId": 5}, "stored-malformed", "/toolCallId"),
+    ):
+        call = {"id": "a1", "role": "assistant", "content": "", "toolInvocations": [{**CALL, **more}]}
+        chat = [asked_, call, {**asked_, "id": "u2"}]
+        found = {(finding.code, finding.place.pointer) for finding in check_stored(chat, "ai-sdk")}
+        assert (code, f"/1/toolInvocations/0{inside}") in found
+        assert format_of(chat) == "ai-sdk"
+
+
+def test_messages_that_could_be_a_request_are_of_version_4_only_if_somebody_says_so() -> None:
+    """An id, a role and a text may be in requests to APIs, too."""
+    plain = [{"id": "1", "role": "user", "content": "Hi"}, {"id": "2", "role": "assistant", "content": "Hello"}]
+    assert format_of(plain) is None
+    imported = thread_of_ui_messages(plain, agent_id="a", thread_id="t", at=AT.format(0))
+    assert [turn["turn_type"] for turn in imported.thread["turns"]] == ["user", "agent"]
+    made = repair_stored(plain, "ai-sdk")
+    assert [message["parts"] for message in made.value] == [
+        [{"type": "text", "text": "Hi"}],
+        [{"type": "text", "text": "Hello"}],
+    ]

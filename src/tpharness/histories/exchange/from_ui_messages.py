@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import ThreadError
 from tpharness.findings import Finding, Level, Place
+from tpharness.histories.exchange.ai_sdk_4 import Places, are_version_4, as_stored, newer_messages
 from tpharness.histories.exchange.imported import Imported, make_thread, require_messages
 from tpharness.histories.exchange.plain_ui_messages import plain_turns
 from tpharness.journal import UserTurn
@@ -51,17 +52,27 @@ def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str,
 
     `safe` says that every value in the messages is known to have a canonical form (R38).
 
+    Messages of the AI SDK 4 are read as its newer versions would have stored them.
+
     InputError if it is not such a list, ThreadError if its messages break rules that a thread keeps.
     """
+    places: Places = {}
+    if are_version_4(value, certain=False):
+        value, places = newer_messages(value)
     messages = require_messages(value, "the AI SDK's UI messages", tag="role", tags=_ROLES, part_tag="type")
     plain = plain_turns(messages, agent_id=agent_id, at=at)
-    turns, until = (plain, at) if plain is not None else _folded_turns(messages, agent_id, at)
+    turns, until = (plain, at) if plain is not None else _folded_turns(messages, agent_id, at, places)
     agent = {"agent_id": agent_id, "agent_name": agent_id}
     thread = make_thread(turns, thread_id=thread_id, agent=agent, at=at, until=until, safe=safe and plain is not None)
-    return Imported(thread=thread, losses=tuple(_losses(messages, plain=plain is not None)))
+    losses = (
+        replace(one, pointer=as_stored(one.pointer, places)) for one in _losses(messages, plain=plain is not None)
+    )
+    return Imported(thread=thread, losses=tuple(losses))
 
 
-def _folded_turns(messages: list[dict[str, Any]], agent_id: str, at: str) -> tuple[list[dict[str, Any]], str]:
+def _folded_turns(
+    messages: list[dict[str, Any]], agent_id: str, at: str, places: Places
+) -> tuple[list[dict[str, Any]], str]:
     """Return the turns that the reference client makes of the chunks of the answers, and the time of the last one."""
     wrong: list[Finding] = []
     assembler = Assembler(agent_id=agent_id)
@@ -73,7 +84,8 @@ def _folded_turns(messages: list[dict[str, Any]], agent_id: str, at: str) -> tup
             wrong += _fold_answer(assembler, message["parts"], f"/{index}", at)
     if wrong:
         hint = "the places are those of the messages; correct the parts"
-        raise ThreadError("no stream could have made these messages", findings=tuple(wrong), hint=hint)
+        found = tuple(one.with_place(pointer=as_stored(one.place.pointer or "", places)) for one in wrong)
+        raise ThreadError("no stream could have made these messages", findings=found, hint=hint)
     header = ThreadHeader(thread_id="", created_at=at)
     document: Any = DIALECTS[newest_version()].renderer(header, Readings()).render(assembler.journal())
     return document["turns"], document["updated_at"]
@@ -128,6 +140,8 @@ def _user_losses(parts: list[dict[str, Any]], pointer: str) -> Iterator[Loss]:
         if part["type"] not in ("text", "file") or (part["type"] == "file" and not part.get("url")):
             why = "a user turn has texts, and files with their addresses or data"
             yield Loss(pointer=f"{pointer}/parts/{index}", what=part["type"], why=why)
+        elif part["type"] == "text" and not isinstance(part.get("text"), str):
+            yield Loss(pointer=f"{pointer}/parts/{index}", what="a text", why="what it says is not a text")
 
 
 def _answer_losses(parts: list[dict[str, Any]], pointer: str) -> Iterator[Loss]:

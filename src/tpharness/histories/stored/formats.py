@@ -15,6 +15,7 @@ from tpharness.document_files import NO_TIME
 from tpharness.errors import TpharnessError, UsageError, did_you_mean
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level, Place
+from tpharness.histories.exchange.ai_sdk_4 import are_version_4
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
 from tpharness.histories.stored import problems, pydantic_ai, requests, ui_messages
@@ -52,7 +53,8 @@ class Repaired:
     """A repaired document.
 
     `value` is the document that was given, if nothing was wrong or if not all of it can be repaired: `left` is what is
-    still wrong then, and in a repaired one what is still doubtful. `changes` are those that were made. `refused` names
+    still wrong then, and in a repaired one what is still doubtful. `doubtful` is what may be wrong in one that is as it
+    was given. `changes` are those that were made. `refused` names
     the calls and results that stand in the way: changes with nothing `done`, each with its tool and what it returned.
     """
 
@@ -60,6 +62,7 @@ class Repaired:
     changes: tuple[Change, ...] = ()
     left: tuple[Finding, ...] = ()
     refused: tuple[Change, ...] = ()
+    doubtful: tuple[Finding, ...] = ()
 
 
 def format_of(value: Any) -> StoredFormat | None:
@@ -72,7 +75,7 @@ def format_of(value: Any) -> StoredFormat | None:
         return LOG
     if first is not None and first.get("kind") in ("request", "response") and "parts" in first:
         return "pydantic-ai"
-    if first is not None and "role" in first and _has_typed_parts(messages):
+    if first is not None and "role" in first and (_has_typed_parts(messages) or are_version_4(messages)):
         return "ai-sdk"
     try:
         found = read_request(value).provider
@@ -198,7 +201,7 @@ def repair_stored(
     before = judged(value)
     weakest = Level.MUST if name in API_NAMES and not certain else Level.SHOULD
     if not any(finding.level.rank <= weakest.rank for finding in before):
-        return Repaired(value=value)
+        return Repaired(value=value, doubtful=tuple(one for one in before if one.level is Level.SHOULD))
     if name in API_NAMES:
         options = read_request(value, provider=name, model=model, server=server).options
         made, changes = requests.repair_request(
@@ -212,7 +215,7 @@ def repair_stored(
     if done and better and not _breaks_rules(after):
         return Repaired(value=made, changes=tuple(done), left=tuple(after))
     if not _breaks_rules(before):
-        return Repaired(value=value, left=tuple(before) if certain else ())
+        return Repaired(value=value, left=tuple(before) if certain else (), doubtful=tuple(before))
     mended = {(change.kind.code, change.pointer) for change in done}
     wrong = [finding for finding in before if finding.level is Level.MUST]
     left = [finding for finding in wrong if (finding.code, finding.place.pointer) not in mended] or wrong

@@ -20,6 +20,8 @@ HALF_ARGUMENTS = Kind("stored-arguments-half")
 TEXT_ARGUMENTS = Kind("stored-arguments-in-text")
 EMPTY = Kind("stored-message-empty")
 OUT_OF_ORDER = Kind("stored-out-of-order")
+NO_ID = Kind("stored-id-missing")
+OLDER = Kind("stored-by-older-version")
 
 DROPPED_KINDS = (ORPHAN, ANSWER_TWICE, of_threads.ORPHAN, of_threads.TWICE)
 """What a tool has returned, and has no place; it is left out if somebody says so."""

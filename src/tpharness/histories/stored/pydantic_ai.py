@@ -73,13 +73,17 @@ def _malformed_part(part: Any, place: str) -> Iterator[Finding]:
         if not isinstance(part.get(name), str) or (part[name] == "" and name != "content"):
             yield p.MALFORMED.at(Place(pointer=f"{place}/{name}"), got=part.get(name), expected="a text")
     if part.get("outcome") is not None and part["outcome"] not in _OUTCOMES:
-        yield p.UNKNOWN_STATE.at(Place(pointer=f"{place}/outcome"), got=part["outcome"])
+        advice = f"write one of {', '.join(sorted(_OUTCOMES))}; an import takes it as a failure"
+        yield p.UNKNOWN_STATE.at(Place(pointer=f"{place}/outcome"), got=part["outcome"], advice=advice)
 
 
 def _other_time(holder: Mapping[str, Any], place: str) -> Iterator[Finding]:
     stated = holder.get("timestamp")
     if stated is not None and not _is_time(stated):
-        yield p.MALFORMED.at(Place(pointer=f"{place}/timestamp"), got=stated, expected="a time in ISO 8601")
+        advice = "write it as 2025-01-20T10:00:15Z; an import has no time of this place"
+        yield p.MALFORMED.at(
+            Place(pointer=f"{place}/timestamp"), got=stated, expected="a time in ISO 8601", advice=advice
+        )
 
 
 def _is_time(stated: Any) -> bool:

@@ -7,9 +7,12 @@ answers: they stand in one part, so an answer has a place of its own only where 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from tpharness.findings import Finding, Place, json_type
+from tpharness.histories.exchange.ai_sdk_4 import are_version_4, as_stored, newer_messages
 from tpharness.histories.exchange.from_ui_messages import state_of_call
 from tpharness.histories.stored import problems as p
 from tpharness.histories.stored.arguments import are_half, read_object
@@ -34,13 +37,24 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
 
 def find_malformed(value: Any) -> Iterator[Finding]:
     """Find what is not shaped as UI messages are. Where there is something, nothing else can be said."""
+    if are_version_4(value, certain=False):
+        newer, places = newer_messages(value)
+        for finding in _malformed(newer):
+            yield finding.with_place(pointer=as_stored(finding.place.pointer or "", places))
+    else:
+        yield from _malformed(value)
+
+
+def _malformed(value: Any) -> Iterator[Finding]:
     if not isinstance(value, list):
         yield p.MALFORMED.at(Place(pointer=""), got=json_type(value), expected="a list of messages")
         return
     for index, message in enumerate(value):
         place = f"/{index}"
         if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
-            yield p.MALFORMED.at(Place(pointer=place), "a message has no known role", expected=", ".join(_ROLES))
+            what, advice = "a message has no known role", "write the role; tools and data have none of their own"
+            role = message.get("role") if isinstance(message, Mapping) else None
+            yield p.MALFORMED.at(Place(pointer=place), what, got=role, expected=", ".join(_ROLES), advice=advice)
         elif not isinstance(message.get("parts"), list):
             yield p.MALFORMED.at(Place(pointer=f"{place}/parts"), expected="a list of parts")
         else:
@@ -58,17 +72,19 @@ def _malformed_part(part: Any, place: str) -> Iterator[Finding]:
         required = ("toolCallId", "toolName") if kind == "dynamic-tool" else ("toolCallId",)
         if part.get("state") == "output-available" and "output" not in part:
             what = "a call in the state output-available has no output"
-            yield p.MALFORMED.at(Place(pointer=place), what, expected="output")
+            advice = "write what the tool returned, null if nothing; if nobody knows, output-error with an errorText"
+            yield p.MALFORMED.at(Place(pointer=place), what, expected="output", advice=advice)
         if part.get("state") == "output-error" and not isinstance(part.get("errorText"), str):
-            what = "a call in the state output-error has no errorText"
-            yield p.MALFORMED.at(Place(pointer=place), what, expected="errorText")
+            what, advice = "a call in the state output-error has no errorText", "write what went wrong, as a text"
+            yield p.MALFORMED.at(Place(pointer=place), what, expected="errorText", advice=advice)
         if kind == "tool-":
             yield p.MALFORMED.at(Place(pointer=f"{place}/type"), got=kind, expected="tool- and the name of the tool")
     elif kind not in _KNOWN and not kind.startswith("data-"):
         yield p.UNKNOWN_PART.at(Place(pointer=place), got=kind)
     for name in required:
         if not isinstance(part.get(name), str) or (part[name] == "" and name != "text"):
-            yield p.MALFORMED.at(Place(pointer=f"{place}/{name}"), got=part.get(name), expected="a text")
+            advice = f"write the {name} that the program gave this part, or leave the part out"
+            yield p.MALFORMED.at(Place(pointer=f"{place}/{name}"), got=part.get(name), expected="a text", advice=advice)
 
 
 def _is_call(part: Mapping[str, Any]) -> bool:
@@ -77,9 +93,18 @@ def _is_call(part: Mapping[str, Any]) -> bool:
 
 
 def repair_ui_messages(value: list[Any], *, drop_results: bool = False) -> tuple[list[Any], list[Change]]:
-    """Return well-shaped messages without what is wrong, and the changes."""
+    """Return well-shaped messages without what is wrong, and the changes; those of version 4 in the newer form."""
+    if not are_version_4(value, certain=False):
+        return _repaired(value, drop_results)
+    newer, places = newer_messages(value)
+    made, changes = _repaired(newer, drop_results)
+    older = Change(kind=p.OLDER, pointer="", done="written as messages of the AI SDK 5")
+    return made, [older, *(replace(change, pointer=as_stored(change.pointer, places)) for change in changes)]
+
+
+def _repaired(value: list[Any], drop_results: bool) -> tuple[list[Any], list[Change]]:
     changes: list[Change] = []
-    messages = _without_doubled(value, changes)
+    messages = _with_ids(_without_doubled(value, changes), changes)
     mended = {
         index: [_mended(part, f"/{index}/parts/{number}", changes) for number, part in enumerate(message["parts"])]
         for index, message in messages
@@ -124,10 +149,26 @@ def _without_doubled(value: list[Any], changes: list[Change]) -> list[tuple[int,
     return kept
 
 
+def _with_ids(messages: list[tuple[int, Any]], changes: list[Change]) -> list[tuple[int, Any]]:
+    """Give an id to a message without one: without it the AI SDK refuses the chat."""
+    taken = {message.get("id") for _, message in messages if isinstance(message.get("id"), str)}
+    made = []
+    for index, message in messages:
+        if isinstance(message.get("id"), str):
+            made.append((index, message))
+        else:
+            name = next(name for name in (f"message-{n}" for n in count(index)) if name not in taken)
+            taken.add(name)
+            got = message.get("id")
+            changes.append(Change(kind=p.NO_ID, pointer=f"/{index}", done=f"its id is {name} now", got=got))
+            made.append((index, {**message, "id": name}))
+    return made
+
+
 def _mended(part: Mapping[str, Any], pointer: str, changes: list[Change]) -> Mapping[str, Any]:
     """Return a part with a state that is known, and with arguments that are an object."""
     state = part.get("state")
-    if part["type"] in ("text", "reasoning") and state is not None and state not in _TEXT_STATES:
+    if part["type"] in ("text", "reasoning") and "state" in part and state not in _TEXT_STATES:
         done = "the state left out: the part is whole"
         changes.append(Change(kind=p.UNKNOWN_STATE, pointer=pointer, done=done, got=state))
         return {name: field for name, field in part.items() if name != "state"}
