@@ -146,6 +146,7 @@ def test_a_folder_for_what_is_rejected_is_beside_the_others(store: Path, tmp_pat
         (["-o", str(tmp_path / "out"), "--rejected", str(folder / "bad")], "is inside of"),
         (["-o", str(tmp_path / "out"), "--rejected", str(tmp_path / "out" / "bad")], "is inside of the results"),
         (["-o", str(tmp_path / "out"), "--rejected", str(store)], "is a file"),
+        (["-o", str(tmp_path / "out"), "--rejected", str(tmp_path / "bad.jsonl")], "--rejected takes a folder"),
         (["--rejected", str(tmp_path / "bad")], "without -o nothing is"),
     ):
         called = call("repair", str(folder), *args)

@@ -12,9 +12,9 @@ from tpharness.cli.batch.work import BatchOptions
 from tpharness.errors import InputError, UsageError
 from tpharness.output import check_writable, write_bytes
 
-__all__ = ["IN_USE", "Output", "already_there", "open_output", "refuse_own_output", "write_result"]
+__all__ = ["IN_USE", "LINES", "Output", "already_there", "open_output", "refuse_own_output", "write_result"]
 
-_LINES = (".jsonl", ".ndjson")
+LINES = (".jsonl", ".ndjson")
 IN_USE = "--resume goes on with what is not done yet, --force replaces what is there; or name another"
 
 Placed: TypeAlias = Callable[[str, Entry, int], None]
@@ -56,7 +56,7 @@ def open_output(options: BatchOptions, command: str, placed: Placed | None) -> O
             raise UsageError("--resume needs a folder or a file of results", hint="name it with -o")
         return _Nowhere()
     path = Path(output)
-    if path.suffix in _LINES:
+    if path.suffix in LINES:
         check_writable(path, "the results")
         if path.exists() and not (resume or force):
             raise UsageError(f"{path} exists, with {_lines_in(path):,} lines", hint=f"{IN_USE} -o")

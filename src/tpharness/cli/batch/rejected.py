@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpharness.cli.batch.ledger import Entry, digest_of
-from tpharness.cli.batch.outputs import IN_USE, already_there, write_result
+from tpharness.cli.batch.outputs import IN_USE, LINES, already_there, write_result
 from tpharness.cli.batch.sources import BatchSource
 from tpharness.cli.batch.work import BatchDocument, BatchOptions
 from tpharness.errors import InputError, UsageError
@@ -121,6 +121,9 @@ def open_rejected(options: BatchOptions) -> Rejected | None:
     folder = Path(options.rejected)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--rejected: {folder} is a file", hint="name a folder")
+    if folder.suffix in LINES:
+        hint = f"write --rejected {folder.with_suffix('')}; each document is a file in it, which you can correct"
+        raise UsageError(f"--rejected takes a folder, and {folder} has the ending of a file", hint=hint)
     results = Path(options.output).resolve()
     if options.output != "-" and (folder.resolve() == results or results in folder.resolve().parents):
         raise UsageError(f"--rejected {folder} is inside of the results", hint="name a folder beside them")
