@@ -105,6 +105,23 @@ def test_a_correction_that_is_not_enough_is_named(store: Path, tmp_path: Path, c
     assert copy.read_text("utf-8") == "[{"
 
 
+def test_a_copy_that_cannot_be_read_is_named_and_stays(store: Path, tmp_path: Path, call: Any) -> None:
+    """The others go on; it is not replaced by the document."""
+    target, by_hand = tmp_path / "out.jsonl", tmp_path / "by-hand"
+    args = ["repair", str(store), "-o", str(target), "--rejected", str(by_hand)]
+    assert call(*args).code == 1
+    copy = by_hand / "store" / "8.json"
+    copy.unlink()
+    copy.mkdir()
+    (copy / "mine.txt").write_text("mine", "utf-8")
+    correct(by_hand / "store" / "15.json")
+    again = call(*args, "--resume")
+    assert again.code == 2
+    assert f"{store}:8: {copy} is a folder" in again.err
+    assert (copy / "mine.txt").read_text("utf-8") == "mine"
+    assert 14 in numbers(target)
+
+
 def test_what_has_changed_on_both_sides_is_left_to_a_person(store: Path, tmp_path: Path, call: Any) -> None:
     """Neither the document nor the copy is taken or touched; without the copy the document is."""
     target, by_hand = tmp_path / "out.jsonl", tmp_path / "by-hand"

@@ -16,6 +16,7 @@ from tpharness.cli.batch.ledger import Entry, digest_of
 from tpharness.cli.batch.outputs import IN_USE, LINES, already_there, write_result
 from tpharness.cli.batch.sources import BatchSource
 from tpharness.cli.batch.work import BatchDocument, BatchOptions
+from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
 from tpharness.output import write_bytes
 
@@ -34,7 +35,7 @@ class Rejected:
     def corrected(self, source: BatchSource, read: BatchDocument) -> BatchDocument | None:
         """Return the copy of a document that was read if somebody has edited it; it has the path of the copy as name.
 
-        UsageError if the document has changed as well since the copy was made.
+        UsageError if the document has changed as well since the copy was made, InputError if that cannot be read.
         """
         copy = self.folder / source.place
         if not self._is_edited(source, read.data):
@@ -43,7 +44,7 @@ class Rejected:
         if made_of not in ("", digest_of(read.data)):
             hint = f"put what is right into {source.name}, and remove {copy}, which is not read then"
             raise UsageError(f"{source.name} has changed since {copy} was made of it, and that was edited", hint=hint)
-        return replace(read, name=str(copy), data=copy.read_bytes())
+        return replace(read, name=str(copy), data=read_bytes(str(copy)))
 
     def has(self, source: BatchSource, entry: Entry, *, corrected: bool) -> bool:
         """Whether there is here what belongs to a document that an earlier run has done, and nothing else."""
@@ -88,8 +89,10 @@ class Rejected:
         """Whether there is a copy that is neither the document as it is nor as it was when the copy was made."""
         try:
             data = (self.folder / source.place).read_bytes()
-        except OSError:
+        except FileNotFoundError:
             return False
+        except OSError:  # whatever it is, we have not written it
+            return True
         return data != read and digest_of(data) != self._digest(source)
 
     def _digest(self, source: BatchSource) -> str:
