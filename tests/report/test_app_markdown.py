@@ -77,7 +77,7 @@ def test_what_fails_now_comes_before_an_entry_that_is_outdated() -> None:
     assert failed < outdated
     assert "**Not interruption-safe**: 2 of 3 cases failed." in text
     assert "baseline-stale" not in text
-    entries = "- The baseline expects chat-bricked of a/y, a/z: once what fails is known, write these entries anew"
+    entries = "- The baseline expects chat-bricked of a/y, a/z, which fail otherwise now: correct that, or"
     assert failed < text.index(entries) < outdated
 
 

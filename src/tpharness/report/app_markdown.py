@@ -142,7 +142,8 @@ def _otherwise(results: Sequence[Result]) -> Iterator[str]:
             said = next(str(finding.expected) for finding in result.findings if finding.kind in OUTDATED)
             entries.setdefault(said, []).append(result.id)
     for said, ids in list(entries.items())[:_MOST_CHANGED]:
-        yield f"The baseline expects {said} of {_some(ids)}: once what fails is known, write these entries anew"
+        what = f"The baseline expects {said} of {_some(ids)}, which fail otherwise now"
+        yield f"{what}: correct that, or write their entries anew with --write-baseline"
 
 
 def _some(ids: Sequence[str]) -> str:
