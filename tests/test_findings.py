@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -244,3 +245,15 @@ def test_characters_that_look_alike_are_told_apart(one: object, other: object, s
     (difference,) = diff(*threads)
     told = difference.text.partition(": a ")[2]
     assert told.isascii() is (shown is None or shown[0].isascii())
+
+
+def test_a_finding_has_the_attributes_that_its_json_has() -> None:
+    """With the same values, so that who has read a report knows the names."""
+    finding = Kind("chat-bricked").at(Place(case="a/b", line=3), got="a", expected="b")
+    for full in (finding, replace(finding, symptom="s", versions=("0.0.4",), demanded=True)):
+        for key, value in full.as_json().items():
+            known = getattr(full, key)
+            if key == "place":
+                assert {name: getattr(known, name) for name in value} == value
+            else:
+                assert (list(known) if isinstance(known, tuple) else getattr(known, "value", known)) == value
