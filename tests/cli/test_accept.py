@@ -66,6 +66,15 @@ def test_an_accepted_request_says_what_was_not_judged(call: Any) -> None:
     assert "--model" not in accept(call, {"model": "gpt-4o", **good}, "--api", "openai-chat").out
 
 
+def test_rules_that_a_server_does_not_apply_are_not_counted(call: Any) -> None:
+    """Nothing compares results with calls in vLLM; to say that this rule is kept would be wrong."""
+    made = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    unanswered = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [made]}]
+    called = accept(call, unanswered, "--api", "openai-chat", "--server", "vllm")
+    assert "ACCEPTED: none of the 11 rules for openai-chat is broken." in called.out
+    assert "REFUSED" in accept(call, unanswered, "--api", "openai-chat", "--server", "azure").out
+
+
 PLAIN = [case for case in CASES if case.options in (Options(), Options(store=False), Options(reasoning=True))]
 
 
