@@ -67,7 +67,7 @@ def test_every_example_of_the_document_runs(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     examples = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
-    assert len(examples) == 6
+    assert len(examples) == 7
     for example in examples:
         exec(compile(example, "an example of docs/PYTHON.md", "exec"), names)  # noqa: S102  # our own document
     names["server"]["turns"][1]["messages"][0]["parts"][0]["content"] = 18
