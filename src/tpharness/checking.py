@@ -145,8 +145,8 @@ def _check_value(value: Any, format_: str | None, *, safe: bool = False) -> tupl
     known = recognised or "thread"
     if known == "thread":
         found = check_as_read(value, observations=True, safe=safe)
-        unknown = recognised is None and (isinstance(value, list) or "messages" in value)
-        return known, [replace(one, advice=_NAME_IT) for one in found] if unknown else found
+        unknown = isinstance(value, list) or (isinstance(value, Mapping) and "messages" in value)
+        return known, [replace(one, advice=_NAME_IT) for one in found] if unknown and recognised is None else found
     if find_spec("tpharness.histories") is None:
         raise UsageError("format= needs the package tpharness.histories", hint="install tpharness whole")
     room: Any = import_module(_STORED)

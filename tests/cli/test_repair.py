@@ -192,3 +192,13 @@ def _with_open_call(form: str, words: str) -> Any:
     messages[0]["parts"] = answer
     del messages[1]
     return thread
+
+
+@pytest.mark.parametrize(
+    ("value", "asked"), [(b"[]", True), (b'{"messages": []}', True), (b"5", False), (b"{}", False)]
+)
+def test_what_may_be_messages_is_asked_for_its_format(value: bytes, asked: bool, call: Any) -> None:
+    """A list is messages of some format, which has to be named; anything else gets the advice for a thread."""
+    called = call("check", "-", stdin=value)
+    assert called.code == 1
+    assert ("its format is not plain: --from ai-sdk|pydantic-ai" in called.out) == asked
