@@ -1,6 +1,6 @@
 """Play machine-made mutants of both examples and of the reference's deciding files, judged by scenarios and goldens.
 
-    python scripts/code_mutants.py                     every mutant; six minutes on two cores
+    python scripts/code_mutants.py                     every mutant; fifteen minutes on two cores
     python scripts/code_mutants.py examples/ --jobs 2  those of files whose path contains this
     python scripts/code_mutants.py --listed            those of tests/code_mutants/killers.json, as CI does
     python scripts/code_mutants.py --listed --part 3/10  every tenth of them, from the third on
@@ -8,7 +8,8 @@
 
 A mutant is killed when `tpharness run` fails with it, or when a side does not hold a golden thread. One that survives
 deserves a scenario; if nobody could tell it from the original, its name and the reason go to
-tests/code_mutants/equivalent.yaml. Exit codes: 0 if at least 98 % are killed (all of them, with `--listed`), else 1.
+tests/code_mutants/equivalent.yaml. Files of AG-UI are played over AG-UI, and judged by its streams, recordings and
+tests as well. Exit codes: 0 if at least 98 % are killed (all of them, with `--listed`), else 1.
 Needs POSIX (`fork`).
 """
 
@@ -82,7 +83,7 @@ def play_all(subjects: list[Subject], equivalents: dict[str, str], jobs: int) ->
     """Play every mutant that is not equivalent; the files of the reference share one look at the coverage."""
     scenarios = {one.id: one for one in load_scenarios()}
     known = {**load_killers()["sample"], **load_killers()["survived"]}
-    for _, group in itertools.groupby(subjects, key=lambda s: isinstance(s, ReferenceSubject) or s.file):
+    for _, group in itertools.groupby(subjects, key=lambda s: s.wire if isinstance(s, ReferenceSubject) else s.file):
         together = list(group)
         coverage = find_coverage(together, scenarios)
         for subject in together:

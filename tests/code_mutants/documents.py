@@ -1,30 +1,131 @@
-"""The documents of `conformance/documents/` as a judge: good threads, bad documents and vectors.
+"""What judges the reference besides scenarios: documents, and over AG-UI streams, recordings and tests of its files.
 
-In: nothing. Out: the name of each, which begins with `documents/`, and how tpharness differs from one now.
+In: nothing. Out: the name of each, which begins with one of `PREFIX`, and how tpharness differs from what a person has
+read in it. A name that is that of a test stands for all its parameters.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from types import ModuleType
+from typing import Any
+
+import pytest
 from conformance.bad_documents import find_difference, judge, load_bad_documents, load_good_threads
 from conformance.vectors import load_vectors, run_vector
+from tests.wires.ag_ui import (
+    test_ag_ui_folds,
+    test_ag_ui_reads,
+    test_ag_ui_servers,
+    test_ag_ui_shapes,
+    test_ag_ui_streams,
+    test_ag_ui_writer,
+    test_json_patch,
+)
+from tests.wires.ag_ui.streams import FOLDS, STREAMS, differing_findings, differing_fold
 
-__all__ = ["PREFIX", "document_names", "judge_document"]
+from tpharness.wires.registry import DEFAULT_WIRE, WIRES
 
-PREFIX = "conformance/documents/"
+__all__ = ["PREFIX", "document_names", "judge_document", "judges_of"]
+
+PREFIX = ("conformance/", "tests/")
+_DOCUMENTS = "conformance/documents/"
+_TESTS: dict[ModuleType, tuple[str, ...]] = {
+    test_json_patch: ("test_a_patch_applies", "test_a_patch_fails_whole", "test_an_operation_is_malformed"),
+    test_ag_ui_servers: ("test_what_a_real_server_breaks_is_found_where_it_does",),
+    test_ag_ui_streams: (
+        "test_how_a_body_is_split_into_reads_changes_nothing",
+        "test_every_stream_is_known_as_ag_ui",
+        "test_a_finding_says_where_it_is_and_what_to_do",
+        "test_one_mistake_is_one_finding",
+        "test_state_and_activities_are_what_a_client_holds",
+        "test_the_end_of_a_stream_is_told_apart",
+        "test_an_input_that_is_echoed_is_where_a_run_begins",
+    ),
+    test_ag_ui_shapes: (
+        "test_the_records_take_what_the_schema_takes",
+        "test_what_is_read_in_one_step_is_what_is_read_with_care",
+        "test_data_that_is_not_an_event_is_a_finding",
+        "test_lone_surrogates_stay",
+        "test_a_note_points_at_what_is_wrong",
+    ),
+    test_ag_ui_reads: (
+        "test_a_reader_says_where_its_stream_stands",
+        "test_the_calls_that_a_stream_has_ended_are_known",
+    ),
+    test_ag_ui_writer: (
+        "test_a_run_that_asks_ends_with_an_interrupt",
+        "test_deltas_are_split_into_the_smallest_that_there_are",
+    ),
+    test_ag_ui_folds: (
+        "test_what_generated_cases_have_found_does_not_depend_on_the_wire",
+        "test_what_the_reference_sends_keeps_the_rules_of_ag_ui",
+    ),
+}
+"""Tests of AG-UI's files that need nothing but these files."""
 
 
 def document_names() -> list[str]:
-    """Return the names of all."""
+    """Return the names of all, of every wire."""
+    return [name for wire in WIRES for name in judges_of(wire)]
+
+
+def judges_of(wire: str) -> list[str]:
+    """Return the names of what judges the files of a wire; documents are of the first."""
+    if wire != DEFAULT_WIRE:
+        return list(_of_ag_ui())
     bad = [f"bad/{entry['name']}" for entry in load_bad_documents()]
-    return [f"{PREFIX}{name}" for name in (*bad, *(f"good/{name}" for name in load_good_threads()), *load_vectors())]
+    good = [f"good/{name}" for name in load_good_threads()]
+    return [f"{_DOCUMENTS}{name}" for name in (*bad, *good, *load_vectors())]
 
 
 def judge_document(name: str) -> str:
-    """Return how tpharness differs from what a document says, "" if it does not."""
-    name = name.removeprefix(PREFIX)
+    """Return how tpharness differs from what a document or a stream says, "" if it does not."""
+    if name in _of_ag_ui():
+        return _of_ag_ui()[name]()
+    name = name.removeprefix(_DOCUMENTS)
     kind, _, rest = name.partition("/")
     if kind == "good":
         return "something is found in a good thread" if judge(load_good_threads()[rest]) else ""
     if kind != "bad":
         return run_vector(name)
     return find_difference(next(one for one in load_bad_documents() if one["name"] == rest))
+
+
+@cache
+def _of_ag_ui() -> dict[str, Callable[[], str]]:
+    """Return what judges files of AG-UI, by name."""
+    found: dict[str, Callable[[], str]] = {}
+    for kind, find, all_ in (("streams", differing_findings, STREAMS), ("folds", differing_fold, FOLDS)):
+        found |= {f"conformance/statements/ag-ui-{kind}/{one['name']}": partial(find, one) for one in all_}
+    for module, names in _TESTS.items():
+        file = module.__name__.replace(".", "/")
+        found |= {f"{file}.py::{name}": partial(_run_test, getattr(module, name)) for name in names}
+    return found
+
+
+def _run_test(test: Any) -> str:
+    """Return why a test fails, with the first of its parameters that does; "" if it passes."""
+    for values in _parameters(test):
+        try:
+            test(**values)
+        except (AssertionError, pytest.fail.Exception) as error:
+            return f"fails: {error}"[:200] or "fails"
+    return ""
+
+
+def _parameters(test: Any) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of a test; one that takes a sample takes everything."""
+    if "sample" in inspect.signature(test).parameters:
+        yield {"sample": list}
+        return
+    marks = [mark for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"]
+    if not marks:
+        yield {}
+        return
+    (mark,) = marks
+    names = [mark.args[0]] if isinstance(mark.args[0], str) else list(mark.args[0])
+    for values in mark.args[1]:
+        yield dict(zip(names, [values] if len(names) == 1 else values, strict=True))

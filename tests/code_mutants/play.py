@@ -23,7 +23,7 @@ from functools import cache
 from typing import Any, Never
 
 from conformance.goldens import read_golden, text
-from tests.code_mutants.documents import PREFIX, document_names, judge_document
+from tests.code_mutants.documents import PREFIX, document_names, judge_document, judges_of
 from tests.code_mutants.mutants import Mutant
 from tests.code_mutants.subjects import Pair, ReferenceSubject, Subject
 
@@ -116,7 +116,7 @@ class _Player:
         self._scenarios = scenarios
         self._sessions = []
         for pair in pairs:
-            session = Session()
+            session = Session(wire=pair.wire)
             session.players = pair.players
             session.__enter__()
             self._sessions.append(session)
@@ -172,7 +172,7 @@ def find_coverage(subjects: Sequence[Subject], scenarios: Mapping[str, Scenario]
         found, seconds, wrong, departing = {}, {}, [], set()
         playings = [(name, index) for name in scenarios for index in range(len(pairs))]
         if isinstance(subjects[0], ReferenceSubject):
-            playings += [(name, 0) for name in document_names()]
+            playings += [(name, 0) for name in judges_of(subjects[0].wire)]
         for name, index in playings:
             begun = time.perf_counter()
             failure = player.glance(name, index)

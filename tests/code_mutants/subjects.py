@@ -27,6 +27,7 @@ from tpharness.targets import Reference
 from tpharness.targets.nodejs import find_node
 from tpharness.targets.remote import Patience
 from tpharness.targets.stdio import StdioClient, StdioServer
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["REPOSITORY", "SUBJECTS", "Pair", "ProgramSubject", "ReferenceSubject", "Subject", "instrumented"]
 
@@ -36,10 +37,11 @@ HIT = "__hit__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A server and a client; `judged` names the sides that have to hold the golden thread."""
+    """A server and a client on a wire; `judged` names the sides that have to hold the golden thread."""
 
     players: Players
     judged: tuple[str, ...]
+    wire: str = DEFAULT_WIRE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,17 +86,21 @@ class Subject:
         return self.install(instrumented(self.source()), tables=False, **names), ran
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceSubject(Subject):
-    """A file of the reference, which plays both sides."""
+    """A file of the reference, which plays both sides over `wire`."""
+
+    wire: str = DEFAULT_WIRE
 
     def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:
         """See `Subject`."""
         install(self._module(), source, tables=tables, **names)
-        return [Pair(players=Players(server=Reference(), client=Reference()), judged=("server", "client"))]
+        players = Players(server=Reference(), client=Reference())
+        return [Pair(players=players, judged=("server", "client"), wire=self.wire)]
 
     def watch(self) -> tuple[list[Pair], Callable[[], Iterable[int]]]:
         """See `Subject`: what a playing before has left in a cache runs again."""
-        pairs, ran = super().watch()
+        pairs, ran = Subject.watch(self)
         caches = [value.cache_clear for value in vars(self._module()).values() if hasattr(value, "cache_clear")]
 
         def ran_afresh() -> Iterable[int]:
@@ -231,7 +237,8 @@ def instrumented(source: bytes) -> bytes:
 # judged and not the reference.
 # Of other files is left out what no judge can see: `Name` is built into records when the program starts, so that its
 # mutant would not be installed, only targets over HTTP, on which no mutant is played, look into frames, what joins
-# pieces of text saves memory alone, and what is `written` is for pictures.
+# pieces of text saves memory alone, and what is `written` is for pictures. Of AG-UI: its records are held to its schema
+# (`records`), `violations` are names, and `WIRE` is in the hands of who plays before a mutant is.
 _LEFT_OUT = {
     "wires/vsp/records.py": ("Name",),
     "wires/sse/frames.py": ("RawFrame.field",),
@@ -240,14 +247,17 @@ _LEFT_OUT = {
     "wires/vsp/fold.py": ("ChunkFold.written",),
     "wires/vsp/assembler.py": ("Assembler.written",),
     "server_events/recorder.py": ("Recorder.written",),
+    "wires/ag_ui/fold.py": ("AgUiAssembler.written",),
+    "wires/ag_ui/wire.py": ("WIRE",),
 }
 
 
-def _reference(folder: str, one_in: int, without: tuple[str, ...] = ()) -> Iterator[Subject]:
+def _reference(folder: str, one_in: int, without: tuple[str, ...] = (), wire: str = DEFAULT_WIRE) -> Iterator[Subject]:
     for path in sorted((REPOSITORY / "src" / "tpharness" / folder).glob("*.py")):
         if path.name not in ("__init__.py", *without):
             left_out = _LEFT_OUT.get(f"{folder}/{path.name}", ())
-            yield ReferenceSubject(file=str(path.relative_to(REPOSITORY)), one_in=one_in, left_out=left_out)
+            file = str(path.relative_to(REPOSITORY))
+            yield ReferenceSubject(file=file, one_in=one_in, left_out=left_out, wire=wire)
 
 
 _HTTP = (
@@ -268,6 +278,7 @@ SUBJECTS: tuple[Subject, ...] = (
     *_reference("dialects", 2),
     *_reference("wires/sse", 8),
     *_reference("wires/vsp", 8, ("majors.py", "partial_json.py", "wire.py")),
+    *_reference("wires/ag_ui", 8, ("records.py", "violations.py"), "ag-ui"),
     *_reference("server_events", 8, ("open_calls.py",)),
     *_reference("protocol", 8, ("diff.py", "align.py", "problems.py", "types.py", "schema.py", "pieces.py")),
     *_reference("protocol/rules", 8),

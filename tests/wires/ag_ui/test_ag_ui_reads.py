@@ -11,6 +11,7 @@ from tests.wires.ag_ui.streams import framed
 from tpharness.findings import Finding
 from tpharness.journal import Journal
 from tpharness.wires.ag_ui.fold import AgUiAssembler
+from tpharness.wires.ag_ui.inputs import EndedCalls
 
 AT = "2026-01-01T00:00:00Z"
 IDS = ("a", "b")
@@ -88,3 +89,38 @@ def test_a_read_of_many_events_says_what_a_read_of_each_says(
     many = _folded(together, failing=failing)
     one = _folded(alone, failing=min(cut, len(both)) if failing is not None else None)
     assert many == one
+
+
+def test_a_reader_says_where_its_stream_stands() -> None:
+    """Before, in and behind a run, also when the stream has been closed; a torn one is a finding of its own."""
+    started, text = _event("begins", "", "", {}), _event("text starts", "a", "", {})
+    finished = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+    reader = AgUiAssembler()
+    reader.begin(AT)
+    assert (reader.signalled_end, reader.complete, reader.state_name) == (False, False, "not begun")
+    reader.feed(framed([started, text]), AT)
+    assert (reader.signalled_end, reader.state_name, reader.place.event) == (False, "running", 1)
+    reader.feed(framed([_event("text ends", "a", "", {}), finished]), AT)
+    assert (reader.signalled_end, reader.complete, reader.state_name) == (True, True, "finished")
+    reader.close(None, AT)
+    assert (reader.signalled_end, reader.state_name, reader.place.event) == (True, "finished", 3)
+    assert reader.findings == []
+    torn = AgUiAssembler()
+    torn.begin(AT)
+    torn.feed(framed([started]), AT)
+    torn.close("network_failure", AT)
+    assert [finding.code for finding in torn.findings] == ["ag-ui-truncated"]
+    assert (torn.signalled_end, torn.state_name) == (False, "running")
+
+
+def test_the_calls_that_a_stream_has_ended_are_known() -> None:
+    """Not one that streams, nor one that is closed because its run was cut; one that begins again is open again."""
+    cut = {"metadata": {"threadprotocol": {"cut": True}}}
+    ended = EndedCalls()
+    ended.feed(framed([_event("call starts", "a", "", {}), _event("call starts", "b", "", {})]))
+    assert ended.given("a") is None
+    later = ended.after(framed([_event("call ends", "a", "", {}), _event("call ends", "b", "", cut)]))
+    assert (later.given("a"), later.given("b")) == (_event("call ends", "a", "", {}), None)
+    assert ended.given("a") is None
+    later.feed(framed([_event("call starts", "a", "", {})]))
+    assert later.given("a") is None

@@ -35,6 +35,7 @@ FAILS: list[tuple[str, Any, list[dict[str, Any]], str]] = [
     ("A.12", {"foo": "bar"}, [{"op": "add", "path": "/baz/bat", "value": 1}], "there is no member 'baz'"),
     ("A.15", {"~1": 10}, [{"op": "test", "path": "/~01", "value": "10"}], "the value is another one"),
     ("true is not 1", {"a": 1}, [{"op": "test", "path": "/a", "value": True}], "the value is another one"),
+    ("1 is not true", {"a": True}, [{"op": "test", "path": "/a", "value": 1}], "the value is another one"),
     ("nor inside", {"a": [1]}, [{"op": "test", "path": "/a", "value": [True]}], "the value is another one"),
     ("null is not absent", {}, [{"op": "test", "path": "/a", "value": None}], "there is no member 'a'"),
     ("behind the end", {"a": [1]}, [{"op": "add", "path": "/a/2", "value": 2}], "there is no element 2"),

@@ -1,0 +1,51 @@
+"""What the reference server writes of a run, held to the rules of AG-UI."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tpharness.wires.ag_ui.encode import AgUiEncoder, to_bytes
+from tpharness.wires.ag_ui.judge import judge_stream
+from tpharness.wires.ag_ui.wire import WIRE
+
+
+def events_of_run(*chunks: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events of a run that begins, and then has these chunks."""
+    encoder = AgUiEncoder(thread_id="t", run_id="r")
+    return [event for chunk in ({"type": "start"}, *chunks) for event in encoder.feed(chunk)]
+
+
+def asked(call: str) -> list[dict[str, Any]]:
+    """Return a call that waits for an approval."""
+    made = {"type": "tool-input-available", "toolCallId": call, "toolName": "pay", "input": {"sum": 3}}
+    return [
+        {"type": "start-step"},
+        made,
+        {"type": "tool-approval-request", "approvalId": f"a-{call}", "toolCallId": call},
+    ]
+
+
+def test_a_run_that_asks_ends_with_an_interrupt() -> None:
+    """It names the call that waits, and no other; without one it is a success (rules 42, 87)."""
+    finish = [{"type": "finish-step"}, {"type": "finish", "finishReason": "tool-calls"}]
+    waiting = events_of_run(*asked("c1"), *finish)
+    assert waiting[-1]["outcome"] == {
+        "type": "interrupt",
+        "interrupts": [{"id": "a-c1", "reason": "tool_call", "toolCallId": "c1"}],
+    }
+    done = {"type": "tool-output-available", "toolCallId": "c1", "output": "paid"}
+    answered = events_of_run(*asked("c1"), done, *finish)
+    assert answered[-1]["outcome"] == {"type": "success"}
+    for events in (waiting, answered):
+        assert judge_stream(to_bytes(events)).findings == []
+
+
+def test_deltas_are_split_into_the_smallest_that_there_are() -> None:
+    """Texts, thoughts and arguments, one UTF-16 unit at a time; nothing else, nor what carries something of ours."""
+    for kind in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS"):
+        frames = WIRE.split_delta(to_bytes([{"type": kind, "messageId": "m", "delta": "a\U0001f600"}]))
+        units = [json.loads(frame.removeprefix(b"data: "))["delta"] for frame in frames]
+        assert units == ["a", "\ud83d", "\ude00"], kind
+    for whole in ({"type": "CUSTOM", "delta": "ab"}, {"type": "TOOL_CALL_ARGS", "delta": "ab", "metadata": {}}):
+        assert WIRE.split_delta(to_bytes([whole])) == [to_bytes([whole])]
