@@ -294,6 +294,28 @@ STREAMED: dict[str, set[str]] = {
     "k12-model-call-fails": {TEXT, CUT},
 }
 """What `langgraph` loses: what streams, and results until all have come. `pydantic-ai` loses nothing."""
+WHOLE_RESPONSES: dict[str, set[str]] = {
+    "k04-thinking-only": {THOUGHT},
+    "k05-mid-text-after-thinking": {TEXT, THOUGHT, SIGNATURE},
+    "k06-mid-arguments": {ARGS, TOOL},
+    "l-11-in-the-final-text": {TEXT},
+    "k12-model-call-fails": {TEXT},
+}
+"""What `chimera/python` loses: what streams. A missing end shows each cut."""
+AS_IF_WHOLE: dict[str, set[str]] = {"k05-mid-text-after-thinking": {SIGNATURE}, "k06-mid-arguments": {ARGS}}
+"""What `chimera/typescript` loses: signatures, which its stream does not have, and half arguments."""
+WHOLE_STEPS: dict[str, set[str]] = {
+    "k03-before-any-delta": {CUT},
+    "k04-thinking-only": {THOUGHT, CUT},
+    "k05-mid-text-after-thinking": {TEXT, THOUGHT, SIGNATURE, CUT},
+    "k06-mid-arguments": {ARGS, TOOL, CUT},
+    "l-07-while-one-tool-runs": {TEXT, ARGS, TOOL, CUT},
+    "l-08-one-of-two-tools-done": {TEXT, ARGS, TOOL, CUT, RESULT},
+    "l-10-after-a-result": {CUT},
+    "l-11-in-the-final-text": {TEXT, CUT},
+    "k12-model-call-fails": {TEXT, CUT},
+}
+"""What `openai-agents` loses: a step until all of it has ended, and each cut."""
 UNMARKED = ("k03-before-any-delta", "l-07-while-one-tool-runs", "l-08-one-of-two-tools-done", "l-10-after-a-result")
 """Where `ai-sdk` does not tell that the turn was cut: nothing of it was streaming. It loses nothing else of these."""
 
@@ -314,6 +336,9 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
             "langgraph": STREAMED[name],
             "pydantic-ai": set(),
             "ai-sdk": unmarked,
+            "chimera/python": WHOLE_RESPONSES.get(name, set()),
+            "chimera/typescript": AS_IF_WHOLE.get(name, set()),
+            "openai-agents": WHOLE_STEPS[name],
             **expected,
         }
         wanted = others.get(history.name, expected["threads"] if history.name in VERSIONS else None)
