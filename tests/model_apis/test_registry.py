@@ -30,6 +30,7 @@ WRITES_FOR_AN_API = {
     "histories/langchain/formats.py",
     "histories/langchain/javascript.py",
     "histories/message_parts/dialect.py",
+    "histories/openai_agents.py",
     "histories/stored/requests.py",
     "model_apis/registry.py",
 }

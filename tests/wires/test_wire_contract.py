@@ -37,6 +37,7 @@ NAMES_CHUNKS = {
     "explore/generate/streams.py": "makes streams of chunks that no server sends",
     "histories/ai_sdk.py": "the AI SDK's own messages",
     "histories/ai_sdk_model.py": "the AI SDK's own messages",
+    "histories/exchange/ai_sdk_4.py": "the AI SDK's own messages",
     "histories/exchange/from_ui_messages.py": "the AI SDK's own messages",
     "histories/stored/ui_messages.py": "the AI SDK's own messages",
     "histories/thread_log/dialect.py": "lines of chimera's log, some of which have the same names",
