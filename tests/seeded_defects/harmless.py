@@ -13,7 +13,7 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.explore.mutation import Harmless
 from tpharness.wires.sse.writer import KEEP_ALIVE
 from tpharness.wires.vsp import server as encoder
-from tpharness.wires.vsp import wire
+from tpharness.wires.vsp import writer
 
 __all__ = ["HARMLESS"]
 
@@ -22,7 +22,7 @@ _DELTAS = ("text-delta", "reasoning-delta", "tool-input-delta")
 
 def written(make):
     """Let the reference server write a chunk as bytes so."""
-    return wrap(wire, "encode_sse", make)
+    return wrap(writer, "encode_sse", make)
 
 
 def longer_ids(was):
