@@ -110,6 +110,7 @@ def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
         *("message-parts/2.32", "message-parts/current"),
         *("langchain", "langchain/documented", "langchain/repaired", "langchain/js"),
         *("langgraph", "pydantic-ai", "ai-sdk"),
+        *("chimera", "chimera/python", "chimera/typescript", "openai-agents"),
     ]
 
 

@@ -10,6 +10,8 @@ from tests.histories.langchain.table import CODE, ROWS
 from tests.histories.message_parts.build import conversation, journal_of, scenario
 from tests.histories.message_parts.kept import KEPT
 from tests.histories.stored.test_stored import DOUBTFUL, MESSAGES, UI
+from tests.histories.thread_log.test_thread_log_rules import STATEMENTS as LOGS
+from tests.histories.thread_log.test_thread_log_rules import lines as lines_of
 from tests.seeded_defects.histories import (
     CHOICE_DEFECTS,
     LANGCHAIN_DEFECTS,
@@ -24,6 +26,7 @@ from tpharness.histories.message_parts import MESSAGE_PARTS
 from tpharness.histories.message_parts.codec import loads
 from tpharness.histories.play import CHECK_NAMES, play_history
 from tpharness.histories.registry import HISTORIES
+from tpharness.histories.thread_log.rules import check_log
 
 STORED = (*PART_DEFECTS, *LANGCHAIN_DEFECTS, *CHOICE_DEFECTS.values())
 UNDECODABLE = {
@@ -90,6 +93,7 @@ def test_each_kind_of_finding_about_histories_is_seen() -> None:
     """A new kind that nothing was seen to trip is noticed here."""
     stored = {code for cases in (UI, MESSAGES) for _, found, _ in cases.values() for code, _ in found}
     stored |= {found[0] for _, _, found in DOUBTFUL.values()}
+    stored |= {finding.code for one in LOGS for finding in check_log(lines_of(one["breaks"]))}
     tripped = stored.union(UNDECODABLE, *(defect.codes for defect in PLAYED_DEFECTS))
     assert {kind.code for kind in load_kinds().values() if kind.room == "histories"} <= tripped
 
