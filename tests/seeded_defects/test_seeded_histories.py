@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from tests.histories.langchain.folding import history, short
@@ -26,6 +27,7 @@ from tpharness.histories.message_parts import MESSAGE_PARTS
 from tpharness.histories.message_parts.codec import loads
 from tpharness.histories.play import CHECK_NAMES, play_history
 from tpharness.histories.registry import HISTORIES
+from tpharness.histories.stored.formats import check_stored
 from tpharness.histories.thread_log.rules import check_log
 
 STORED = (*PART_DEFECTS, *LANGCHAIN_DEFECTS, *CHOICE_DEFECTS.values())
@@ -89,10 +91,18 @@ def test_a_line_that_does_not_decode_is_found(code: str) -> None:
     assert [finding.code for finding in loads(UNDECODABLE[code], "current").findings] == [code]
 
 
+BARE: tuple[list[dict[str, Any]], ...] = (
+    [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}],
+    [{"id": "m1", "role": "user", "content": "Hi"}],
+)
+"""A message without an id, and one of the AI SDK 4."""
+
+
 def test_each_kind_of_finding_about_histories_is_seen() -> None:
     """A new kind that nothing was seen to trip is noticed here."""
     stored = {code for cases in (UI, MESSAGES) for _, found, _ in cases.values() for code, _ in found}
     stored |= {found[0] for _, _, found in DOUBTFUL.values()}
+    stored |= {finding.code for chat in BARE for finding in check_stored(chat, "ai-sdk")}
     stored |= {finding.code for one in LOGS for finding in check_log(lines_of(one["breaks"]))}
     tripped = stored.union(UNDECODABLE, *(defect.codes for defect in PLAYED_DEFECTS))
     assert {kind.code for kind in load_kinds().values() if kind.room == "histories"} <= tripped
