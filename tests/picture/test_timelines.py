@@ -81,6 +81,61 @@ def test_every_place_has_the_threads_of_a_run_that_is_cut_there(name: str) -> No
         assert thread_of(timeline, row["client"]) == received.threads[version]
 
 
+def parts_of(timeline: dict[str, Any], gone: dict[str, Any]) -> list[Any]:
+    """Return the parts of a response that is not kept, as the page builds them."""
+    tables, found, number = timeline["tables"], [], gone["parts"]
+    while number:
+        number, value = tables["chains"][number]
+        found.append(tables["values"][value])
+    return found[::-1]
+
+
+def gone_of(timeline: dict[str, Any]) -> list[Any]:
+    """Return what each row would not keep, with the texts of open parts as far as they had come."""
+    texts = timeline["tables"]["texts"]
+    shown = []
+    for row in timeline["rows"]:
+        for side, number in row.get("gone", {}).items():
+            for one in timeline["tables"]["values"][number]:
+                parts = parts_of(timeline, one) if "parts" in one else []
+                said = [{**part, "text": texts[part["text"][0]][: part["text"][1]]} for part in parts if "text" in part]
+                shown.append((side, {**one, "parts": [part for part in parts if "text" not in part]}, said))
+    return shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cycles/three-steps",
+        "interruptions/mid-tool-args",
+        "parts/every-kind-in-one-response",
+        "stream/block-ids-that-look-alike",
+        "events/source-after-its-step",
+        "interruptions/client-loses-a-running-tool",
+    ],
+)
+def test_what_a_place_shares_with_the_one_before_is_what_it_has(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of a growing response are the same as when each place describes all of them anew."""
+    shared = gone_of(timeline_of_case(base_case(load_builtin(name))))
+    monkeypatch.setattr("tpharness.picture.tables._Grown.count", lambda *_: None)
+    assert shared == gone_of(timeline_of_case(base_case(load_builtin(name))))
+    assert any(said or one["parts"] for _, one, said in shared)
+
+
+def test_a_long_response_takes_as_much_room_as_it_has_parts() -> None:
+    """Each place shows all parts so far; the page is not their square."""
+
+    def room(calls: int) -> int:
+        chunks: list[dict[str, Any]] = [{"type": "start"}, {"type": "start-step"}]
+        for number in range(calls):
+            call = {"toolCallId": f"c{number:04}", "toolName": "t"}
+            chunks.append({"type": "tool-input-start", **call})
+            chunks.append({"type": "tool-input-available", **call, "input": {"n": 1000 + number}})
+        return len(json.dumps(timeline_of_file("long.sse", encode_stream(chunks))))
+
+    assert room(400) < 2.2 * room(200)
+
+
 def test_the_last_row_has_the_threads_of_the_case_itself() -> None:
     """The interruption of the scenario is played as it stands, and the half answer is named as what goes (R20)."""
     timeline = timeline_of_case(base_case(load_text(TWO_STEPS, id="chat/cancelled")))
@@ -91,7 +146,7 @@ def test_the_last_row_has_the_threads_of_the_case_itself() -> None:
     assert [message["message_type"] for message in turn["messages"]] == ["response", "request"]
     (gone,) = timeline["tables"]["values"][last["gone"]["client"]]
     assert (gone["what"], gone["why"], gone["finished"]) == ("response", "R20", False)
-    number, length = gone["parts"][0]["text"]
+    number, length = parts_of(timeline, gone)[0]["text"]
     chunks = [json.loads(row["frame"][6:]) for row in timeline["rows"] if "delta" in row.get("frame", "")]
     deltas = [chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta"]
     assert "".join(deltas) == "Let me look." + timeline["tables"]["texts"][number][:length]
@@ -104,7 +159,7 @@ def test_a_response_whose_call_has_no_return_goes_by_another_ruling() -> None:
     at = next(row for row in timeline["rows"] if row.get("event", {}).get("event_kind") == "model_response_end")
     (gone,) = values[at["gone"]["server"]]
     assert (gone["why"], gone["finished"]) == ("R21", True)
-    assert [part["kind"] for part in gone["parts"]] == ["text", "tool-call"]
+    assert [part["kind"] for part in parts_of(timeline, gone)] == ["text", "tool-call"]
     answered = next(row for row in timeline["rows"] if row.get("event", {}).get("event_kind") == "function_tool_result")
     assert "server" not in answered.get("gone", {})
 
@@ -240,7 +295,7 @@ def test_every_row_has_the_text_so_far_in_units_of_utf_16(joins: int, monkeypatc
     data = b"".join(b"data: %b\n\n" % json.dumps(chunk).encode() for chunk in chunks)
     timeline = timeline_of_file("odd.sse", data)
     rows = [row for row in timeline["rows"] if "text-delta" in row.get("frame", "")]
-    found = [timeline["tables"]["values"][row["gone"]["client"]][0]["parts"][0]["text"] for row in rows]
+    found = [parts_of(timeline, timeline["tables"]["values"][row["gone"]["client"]][0])[0]["text"] for row in rows]
     assert [length for _, length in found] == [1, 2, 3, 4, 6, 8, 9, 10]
     assert {timeline["tables"]["texts"][number] for number, _ in found} == {"aé😀€b😀cd"}
 

@@ -14,15 +14,15 @@ page builds them again. A list is stored as a chain, so that a list that grew by
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
 import orjson
 
 from tpharness.facts import join_text
-from tpharness.journal import OpenPart
+from tpharness.journal import OpenPart, Part
 
 __all__ = ["Tables", "compact_json", "element_json", "json_bytes"]
 
@@ -61,6 +61,24 @@ class _OpenText:
         return self.units
 
 
+@dataclass(slots=True)
+class _Grown:
+    """The parts of a response: their entries, and how many at its beginning are complete, so that they stay."""
+
+    numbers: list[int] = field(default_factory=list)
+    done: int = 0
+    last: Part | OpenPart | None = None
+
+    def begins(self, parts: Sequence[Part | OpenPart]) -> bool:
+        """Whether the response begins with the parts that are complete: it may be another one in its place."""
+        return not self.done or (len(parts) >= self.done and parts[self.done - 1] is self.last)
+
+    def count(self, parts: Sequence[Part | OpenPart]) -> None:
+        while self.done < len(parts) and parts[self.done].complete:
+            self.done += 1
+        self.last = parts[self.done - 1] if self.done else None
+
+
 class Tables:
     """The tables of one timeline."""
 
@@ -73,6 +91,7 @@ class Tables:
         self._text_numbers: dict[Hashable, int] = {}
         self._said: dict[Hashable, tuple[str, list[int]]] = {}
         self._open: dict[Hashable, _OpenText] = {}
+        self._grown: dict[Hashable, _Grown] = {}
 
     def value(self, value: Any) -> int:
         """Return the number of a value. A value must not be changed afterwards."""
@@ -102,6 +121,21 @@ class Tables:
         other, updated, turns = self._threads.entries[number]
         built = [self._build_turn(*self._turns.entries[turn]) for turn in _unroll(self._lists, turns)]
         return {**self._values.entries[other], "updated_at": updated, "turns": built}
+
+    def grown(self, key: Hashable, parts: Sequence[Part | OpenPart], describe: Callable[[int], Any]) -> int:
+        """Return the chain of the parts of a response that grows; `describe` gives the value of the one at an index.
+
+        Of the same response a place before only what was open, and what has come since, is described again.
+        """
+        known = self._grown.get(key)
+        if known is None or not known.begins(parts):
+            known = self._grown[key] = _Grown()
+        del known.numbers[known.done :]
+        for index in range(known.done, len(parts)):
+            entry = [known.numbers[-1] if known.numbers else 0, self.value(describe(index))]
+            known.numbers.append(self._chains.add(tuple(entry), entry))
+        known.count(parts)
+        return known.numbers[-1] if known.numbers else 0
 
     def text(self, key: Hashable, text: str) -> list[int]:
         """Return the number of a growing text and its length in UTF-16 units; `key` says which text it is."""

@@ -1,6 +1,7 @@
 """What a side has received at a place and would not keep if it were cut there, with the ruling that says so.
 
-In: a journal that ends with a cut. Out: plain JSON values for a page: `[{what, why, text, parts}]`, in order.
+In: a journal that ends with a cut. Out: plain JSON values for a page: `[{what, why, text, parts}]`, in order; `parts`
+is a chain of the tables, since a response that grows by one part at each place is shown at each.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _describe(
     match entry:
         case Response():
             held: Sequence[Part | OpenPart] = source.parts if isinstance(source, OpenResponse) else entry.parts
-            parts = [_part(part, tables, (*place, index)) for index, part in enumerate(held)]
+            parts = tables.grown(place, held, lambda index: _part(held[index], tables, (*place, index)))
             return {"what": "response", "why": why, "finished": entry.finished, "parts": parts}
         case Return():
             return {"what": "return", "why": why, "call": entry.call_id, "value": tables.value(dict(entry.fields))}

@@ -24,6 +24,11 @@ class Tables {
     return this.tables.values[number];
   }
 
+  /** The values of a chain, first to last. */
+  chain(number) {
+    return this.unroll("chains", number).map((one) => this.value(one));
+  }
+
   /** A thread's turns: their fields and messages, by number. */
   turns(thread) {
     if (thread === undefined) return [];

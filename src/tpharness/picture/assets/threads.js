@@ -58,7 +58,7 @@ const LOST = {
 function goneNode(item, tables, page) {
   const head = make("div.message-head", {}, make("strong", {}, item.what), make("span.muted", {}, "not kept"), ruling(item.why, page));
   const node = make("div.message.gone", {}, head, make("p.why", {}, LOST[item.why] ?? ""));
-  for (const part of item.parts ?? []) {
+  for (const part of tables.chain(item.parts ?? 0)) {
     const text = part.text ? tables.text(part.text) : undefined;
     node.append(partNode({ ...part, content: text ?? (part.value === undefined ? null : tables.value(part.value)), status: part.complete ? "" : "still open" }));
   }
