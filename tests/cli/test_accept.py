@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -11,7 +12,7 @@ from tests.hostile import HOSTILE, harmless
 from tests.model_apis.cases import CASES, RULE, Case
 
 from tpharness.model_apis.registry import APIS
-from tpharness.model_apis.rule import Options
+from tpharness.model_apis.rule import Confidence, Options
 from tpharness.resources import schema_path
 
 SCHEMA = jsonschema_rs.validator_for(json.loads(schema_path("accept").read_text("utf-8")))
@@ -54,6 +55,62 @@ def test_what_servers_disagree_about_is_not_certain(call: Any) -> None:
     assert "G6 gemini-text-empty at /contents/0/parts/0/text (SHOULD)" in called.out
     assert "how sure: sources or servers disagree" in called.out
     assert "NOT CERTAIN" in called.out
+
+
+LATE = [HI := {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}]
+"""What Mistral's API refuses, as all reports and its validator say (C15)."""
+AFTER_TOOL = [
+    HI,
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "abcdefgh1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "abcdefgh1", "content": "18"},
+    HI,
+]
+"""What it refused, and what its validator takes (C10)."""
+
+
+@pytest.mark.parametrize("level", ["may", "must"])
+def test_what_a_named_server_refuses_by_all_reports_is_refused(level: str, call: Any) -> None:
+    """With exit code 1, also where the findings of this level are not printed otherwise; OpenAI's own takes it."""
+    called = accept(call, LATE, "--server", "mistral", "--level", level)
+    assert called.code == 1
+    assert "C15 chat-assistant-last at /1/role (SHOULD)" in called.out
+    assert "REFUSED by mistral: " in called.out
+    report = json.loads(accept(call, LATE, "--server", "mistral", "--json").out)
+    SCHEMA.validate(report)
+    assert report["verdict"] == "refused"
+    assert accept(call, LATE, "--api", "openai-chat").code == 0
+    by_model = accept(call, LATE, "--api", "openai-chat", "--model", "mistral-large-latest")
+    assert (by_model.code, "NOT CERTAIN" in by_model.out) == (0, True)
+
+
+def test_what_reports_disagree_about_fails_on_demand(call: Any, tmp_path: Path) -> None:
+    """For one request and for several; what is accepted does not fail, and a MUST does anyway."""
+    called = accept(call, AFTER_TOOL, "--server", "mistral")
+    assert called.code == 0
+    assert "C10 chat-user-after-tool" in called.out
+    assert "--fail-on should" in called.out
+    demanded = accept(call, AFTER_TOOL, "--server", "mistral", "--fail-on", "should")
+    assert (demanded.code, demanded.out) == (1, called.out)
+    (tmp_path / "1.json").write_text(json.dumps(AFTER_TOOL), "utf-8")
+    (tmp_path / "2.json").write_text(json.dumps([HI]), "utf-8")
+    options = ("--server", "mistral")
+    assert call("accept", str(tmp_path), *options).code == 0
+    assert call("accept", str(tmp_path), *options, "--fail-on", "should").code == 1
+    assert accept(call, [HI], *options, "--fail-on", "should").code == 0
+    assert accept(call, DANGLING).code == 1
+
+
+def test_a_server_surely_refuses_only_what_no_report_disputes() -> None:
+    """What the table of servers says has to be what the sources of the rules say; and only such rules are its own."""
+    for api in APIS.values():
+        for server, ids in api.refusals.items():
+            for rule in (RULE[one] for one in ids):
+                assert rule.confidence is not Confidence.CONFLICTING, (server, rule.id)
+                assert rule.only, (server, rule.id)
 
 
 def test_an_accepted_request_says_what_was_not_judged(call: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from tpharness.cli.batch.each import BatchOptions, each_document
 from tpharness.cli.batch.not_judged import not_judged
@@ -39,6 +39,7 @@ class AcceptBy:
     types: bool
     level: Level
     server: str | None = None
+    fail_on: Literal["must", "should"] = "must"
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         value, notes = document_json(document)
@@ -52,19 +53,22 @@ class AcceptBy:
         if self.types:
             found += check_sdk_types(request.provider, request.payload)
         found = keep_first(sorted(found, key=lambda finding: finding.level.rank))
-        refused = any(finding.level is Level.MUST for finding in found)
-        report = _report(request, found, refused=refused)
+        surely = find_api(request.provider).refusals.get(self.server or "", frozenset())
+        refusing = [one for one in found if one.level is Level.MUST or _rule_id(one) in surely]
+        report = _report(request, found, refused=bool(refusing))
         verdict = report["verdict"]
-        shown = [finding for finding in found if finding.level.rank <= self.level.rank]
+        shown = [finding for finding in found if finding.level.rank <= self.level.rank or finding in refusing]
         if document.alone:
-            lines = tuple(_lines(document.name, request, shown, verdict))
+            by = self.server if refusing and refusing[0].level is not Level.MUST else None
+            lines = tuple(_lines(document.name, request, shown, verdict, by))
         else:
             lines = tuple(
                 f"{document.name}: {verdict}: {_name(finding)} at {_where(finding)}: {finding.message}"
                 for finding in shown
             )
+        fails = ("refused", "uncertain") if self.fail_on == "should" else ("refused",)
         return DocumentDone(
-            outcome=verdict, code=1 if refused else 0, lines=lines, notes=tuple(notes), facts=report, report=report
+            outcome=verdict, code=int(verdict in fails), lines=lines, notes=tuple(notes), facts=report, report=report
         )
 
 
@@ -90,6 +94,10 @@ def accept(
         bool, Option("--drop-results", help="With --repair: leave out results that have no place, by name.")
     ] = False,
     level: Annotated[Level, Option(help="The weakest findings that are printed.")] = Level.MAY,
+    fail_on: Annotated[
+        Literal["must", "should"],
+        Option(help="Which findings end with 1: what is refused, or what some servers refuse as well."),
+    ] = "must",
     output: Annotated[str, Option("-o", "--output", help="FILE.jsonl or a folder, instead of printing.")] = "",
     json: Annotated[bool, Option("--json", help="Print JSON, of several documents a line each.")] = False,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
@@ -110,14 +118,16 @@ def accept(
 
         by = RepairBy(source=api, model=model, server=server, drop_results=drop_results, of_request=True)
         repair_each(files, by, options, writes=bool(output))
-    each_document(files, AcceptBy(api, model, types, level, server), options)
+    each_document(files, AcceptBy(api, model, types, level, server, fail_on), options)
 
 
 def _verdict(outcomes: Collection[str]) -> str:
     return "not certain" if "uncertain" in outcomes else "none is refused"
 
 
-def _lines(file: str, request: ModelRequest, found: list[Finding], verdict: str) -> Iterator[str]:
+def _lines(
+    file: str, request: ModelRequest, found: list[Finding], verdict: str, refused_by: str | None
+) -> Iterator[str]:
     entries = counted(request.entries, find_api(request.provider).entry)
     yield f"{file}: {request.provider}, {entries}" + (f", {request.model}" if request.model else "")
     yield from (f"  {words}" for words in request.decided)
@@ -126,15 +136,22 @@ def _lines(file: str, request: ModelRequest, found: list[Finding], verdict: str)
     left_out = find_api(request.provider).servers.get(request.options.server, ())
     rules = sum(rule.provider == request.provider and rule.id not in left_out for rule in RULES)
     yield ""
-    if verdict == "refused":
+    if refused_by is not None:
+        yield f"REFUSED by {refused_by}: by all reports it answers such a request with an error."
+    elif verdict == "refused":
         yield "REFUSED: the API answers such a request with an error, in general 400."
     elif verdict == "uncertain":
-        yield "NOT CERTAIN: some servers, models or accounts refuse this."
+        yield "NOT CERTAIN: some servers, models or accounts refuse this; --fail-on should ends with 1."
     else:
         yield f"ACCEPTED: none of the {rules} rules for {request.provider} is broken."
         yield "  Not judged: fields and limits of a model, files, and what only the API knows, such as signatures."
         if request.model == "":
             yield "  What depends on the model was judged for the newest ones: --model NAME says which it was."
+
+
+def _rule_id(finding: Finding) -> str:
+    rule = _RULE.get(finding.code)
+    return rule.id if rule else ""
 
 
 def _name(finding: Finding) -> str:

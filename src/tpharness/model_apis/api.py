@@ -90,6 +90,7 @@ class ModelApi:
     points SDKs and frameworks at another server; `{base}` and `{key}` stand for its address and a key, and `shown` are
     the two that a person needs to see. `sdk` is None where there is no official SDK with types.
     `servers` are other servers of the API, by the names that `Options.server` takes: rules that each does not apply.
+    `refusals` are the SHOULD rules of their own for which each surely refuses a request.
     """
 
     name: str
@@ -106,6 +107,7 @@ class ModelApi:
     shown: tuple[str, ...] = ()
     sdk: SdkTypes | None = None
     servers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    refusals: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def acceptance(self) -> Acceptance:

@@ -41,6 +41,7 @@ OPENAI_CHAT = ModelApi(
     has_options=_has_options,
     decide=_decide,
     servers={name: server.takes for name, server in SERVERS.items()},
+    refusals={name: server.refuses for name, server in SERVERS.items()},
     issuers=("openai",),
     # The OpenAI SDKs, the AI SDK and LangChain want `/v1` in OPENAI_BASE_URL.
     environment={

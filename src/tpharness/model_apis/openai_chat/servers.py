@@ -24,7 +24,8 @@ class Server:
     of calls are nine letters and digits. `thinks`: a message with calls has its thinking, while that is enabled.
     `refuses_thinking`: none has it. `data_images`: an image is a data URI. `texts`: the content beside calls is a text.
     `nameless`: messages name nobody. `refuses_empty_texts`: the content beside calls is not "". `takes`: rules of
-    OpenAI's that it does not apply.
+    OpenAI's that it does not apply. `refuses`: rules of its own that all of its models and releases were seen to apply,
+    so that a request to it that breaks one is refused, and not only in doubt.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Server:
     nameless: bool = False
     refuses_empty_texts: bool = False
     takes: frozenset[str] = frozenset()
+    refuses: frozenset[str] = frozenset()
 
 
 _NO_PAIRS = frozenset(("C1", "C2", "C6", "C7", "C8", "C16", "C17", "C18"))
@@ -56,6 +58,7 @@ SERVERS: dict[str, Server] = {
             ordered=True,
             short_ids=True,
             nameless=True,
+            refuses=frozenset(("C14", "C15")),
         ),
         Server(
             name="moonshot",
