@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.protocol.change import change_for
+from tpharness.protocol.change import change_for, stream_change_for
 from tpharness.protocol.diff import diff
 
 Thread = dict[str, Any]
@@ -147,3 +147,68 @@ def test_a_message_at_another_place_is_moved() -> None:
         for one in (*diff(wrong, right, names=("server", "client")), *diff(right, wrong, names=("client", "server")))
     ]
     assert found == ["move it from place 3 to place 1 in the server's thread: messages stand in order of time"] * 2
+
+
+STREAMS: dict[str, tuple[Change, str]] = {
+    "the reason is not sent": (
+        lambda t: t["turns"][1].update(
+            interruption={"reason": "user_cancelled", "interrupted_at": "2026-01-01T00:00:09Z"}
+        ),
+        "have the stream say `reason` timeout, not user_cancelled: the end of the stream says why",
+    ),
+    "a delta is lost": (
+        lambda t: messages(t)[2]["parts"][1].update(content="Done: "),
+        'have the stream say `content` "Done: it is booked.", not "Done: ": everything that the server stores is sent',
+    ),
+    "an output is not sent": (
+        lambda t: messages(t).pop(1),
+        'send request(tool-return c1 "booked"), which is in the server\'s thread: an output, or an error',
+    ),
+    "the end of a text is not sent": (
+        lambda t: messages(t)[2]["parts"].pop(1),
+        'send text "Done: it is booked.", which is in the server\'s thread: its start, all of its deltas, and its end',
+    ),
+    "a field has no carrier": (
+        lambda t: messages(t)[2]["parts"][0].pop("provider_name"),
+        "send `provider_name` p, which is in the server's thread: a carrier says it",
+    ),
+    "something is sent that is not stored": (
+        lambda t: messages(t)[2]["parts"].append({"part_kind": "text", "content": "Half an"}),
+        'do not send text "Half an", which is not in the server\'s thread',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_that_says_something_else_is_what_changes(name: str) -> None:
+    """The server's thread is right: what a client makes of its stream is what was sent, and nothing to be followed."""
+    change, sentence = STREAMS[name]
+    right = thread()
+    right["turns"][1]["interruption"] = {"reason": "timeout", "interrupted_at": "2026-01-01T00:00:09Z"}
+    sent = deepcopy(right)
+    change(sent)
+    first, *_ = diff(right, sent, names=("server", "client"))
+    assert stream_change_for(first, server="server", client="client").startswith(sentence)
+
+
+def test_a_stream_that_finishes_a_run_that_was_cut_ends_otherwise() -> None:
+    """The client has a complete turn, which the server does not keep, since nothing in it had finished."""
+    right = thread()
+    sent = deepcopy(right)
+    sent["turns"].append({"turn_type": "agent", "agent_id": "a", "messages": [], "completion_status": "complete"})
+    first, *_ = diff(right, sent, names=("server", "client"))
+    assert stream_change_for(first, server="server", client="client") == (
+        "end the stream as the run did: it says that the run completed, "
+        "so that a client has the complete turn without messages"
+    )
+
+
+def test_a_run_that_was_cut_is_not_complete() -> None:
+    """A server that completes it has a turn that nobody else has."""
+    wrong = thread()
+    wrong["turns"].append({"turn_type": "agent", "agent_id": "a", "messages": [], "completion_status": "complete"})
+    first, *_ = diff(wrong, thread(), names=("server", "client"))
+    assert change_for(first, wrong="server", right="client") == (
+        "leave the complete turn without messages out of the server's thread: "
+        "its run was cut, so that it is `interrupted`, and is stored if something in it had finished"
+    )

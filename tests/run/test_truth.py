@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.report.test_reports import events, report_of
 from tests.scenarios import load_builtin
 
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.readings import AnswerRule, Readings, UnfinishedRule
+from tpharness.report.html import render_html
 from tpharness.run import RunOptions, play_one
 from tpharness.run.session import Session
 from tpharness.targets import Capabilities, Packet, Reference, Script, Stream, TargetOutput
@@ -161,6 +163,9 @@ def test_a_stream_that_says_less_than_its_thread_is_the_servers_departure() -> N
     assert result.failing_codes == {"identity-differs"}
     assert departing_sides(result) == {"server"}
     assert all("stream does not say what its thread does" in finding.message for finding in result.findings)
+    changes = tuple(finding.remedy for finding in result.findings)
+    assert all(change.startswith(("send ", "have the stream say ")) for change in changes), "its thread stays as it is"
+    assert "the server&#x27;s stream is wrong" in render_html(report_of(events(result)))
 
 
 class Stepped(Reference):

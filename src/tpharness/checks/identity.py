@@ -33,8 +33,10 @@ def _judge(evidence: Evidence) -> list[Finding]:
     findings: list[Finding] = []
     if server is not None and client is not None and evidence.delivery is Delivery.WHOLE and not evidence.sides_equal:
         who, words = _blame(departing, server)
+        stream = who == server.name and not departing
         right = next((side.name for side in (server, client) if who in ("server", "client") and side.name != who), "")
-        findings = _compare(evidence, server, client, DIFFERS, mode, right=right)
+        right = server.name if stream else right
+        findings = _compare(evidence, server, client, DIFFERS, mode, right=right, stream=stream)
         findings = [replace(f, message=f.message + words, place=replace(f.place, side=who)) for f in findings]
     if not findings:
         findings = [f for side in departing for f in _describe_departure(evidence, side)]
@@ -83,8 +85,9 @@ def _last_turn(side: Side) -> Side:
 
 
 def _compare(
-    evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compare, *, right: str = ""
+    evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compare, *, right: str = "", stream: bool = False
 ) -> list[Finding]:
+    """Compare two threads, one of them `right` if that is known. `stream` says that the wrong one is what was sent."""
     if _same(one.thread, other.thread, mode):
         return []
     differences = protocol.diff.diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
@@ -97,7 +100,7 @@ def _compare(
             **_held(d, right),
             symptom=d.symptom,
             decided=_deciding(kind, d),
-            advice=_change(d, (one.name, other.name), right),
+            advice=_change(d, (one.name, other.name), right, stream=stream),
         )
         for d in differences
     ]
@@ -118,11 +121,13 @@ def _held(difference: protocol.diff.ThreadDifference, right: str) -> dict[str, A
     return {"expected" if side == right else "got": value for side, value in difference.values.items()}
 
 
-def _change(difference: protocol.diff.ThreadDifference, names: tuple[str, str], right: str) -> str:
+def _change(difference: protocol.diff.ThreadDifference, names: tuple[str, str], right: str, *, stream: bool) -> str:
     """Return the one change that corrects the side that is wrong, "" where it is not known which one is."""
     if right not in names:
         return ""
     wrong = names[1] if right == names[0] else names[0]
+    if stream:
+        return protocol.change.stream_change_for(difference, server=right, client=wrong)
     return protocol.change.change_for(difference, wrong=wrong, right=right)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.findings import shorten, shorten_both
 from tpharness.protocol.diff import ThreadDifference, held_words
 
-__all__ = ["FIELD_REASONS", "TIME_REASONS", "change_for"]
+__all__ = ["FIELD_REASONS", "TIME_REASONS", "change_for", "stream_change_for"]
 
 _MOVED = re.compile(r"stands at another place: (?P<here>\d+) on the (?P<one>.+) side, (?P<there>\d+) on the")
 
@@ -38,6 +38,68 @@ FIELD_REASONS = {
     "content_ref": "a reference stands in place of the content",
     "content": "the content is what the events or chunks said, whole and in their order",
 }
+
+
+_SENT = {
+    "completion_status": "a run that was cut or failed ends its stream with an abort or an error, others with a finish",
+    "reason": "the end of the stream says why",
+    "args": "the input of a call is the JSON value itself, and a text where the model wrote no JSON",
+    "status": "the output of a tool that failed or was denied is sent as that",
+    "content": "everything that the server stores is sent, whole and once",
+    "finish_reason": "it goes with the end of the response, or in a carrier",
+}
+"""What a stream has to say of a field; of times, models and usage it is the carrier that says it (R39)."""
+
+
+def stream_change_for(difference: ThreadDifference, *, server: str, client: str) -> str:
+    """Return what a server's stream has to say, where its thread is right and a client that is right holds another."""
+    values, field = difference.values, _field_of(difference)
+    if server in values and client not in values:
+        what = f"`{field}` {shorten(values[server], 80)}" if field else _held(values[server])
+        why = (
+            _SENT.get(field, "a carrier says it, where the wire has no field for it")
+            if field
+            else _sent(values[server])
+        )
+        return f"send {what}, which is in the server's thread: {why}"
+    if client in values and server not in values:
+        what = f"`{field}` {shorten(values[client], 80)}" if field else _held(values[client])
+        if not field and _is_complete(values[client]):
+            return f"end the stream as the run did: it says that the run completed, so that a client has {what}"
+        return f"do not send {what}, which is not in the server's thread"
+    if server in values and client in values:
+        sent, held = (
+            f'"{text}"' if field in _TEXTS and isinstance(value, str) else text
+            for text, value in zip(
+                shorten_both(values[server], values[client], 60), (values[server], values[client]), strict=True
+            )
+        )
+        why = _SENT.get(field, "a carrier says it, where the wire has no field for it")
+        return f"have the stream say `{field}` {sent}, not {held}: {why}"
+    return ""
+
+
+def _held(item: Any) -> str:
+    """Return what a turn, message or part holds, in words; a turn without messages is one."""
+    empty = isinstance(item, Mapping) and "turn_type" in item and not (item.get("messages") or item.get("parts"))
+    return f"the {item.get('completion_status', 'complete')} turn without messages" if empty else held_words(item)
+
+
+def _sent(item: Any) -> str:
+    match _sort_of(item):
+        case "agent turn" | "response":
+            return "each part with its start and its end, the outputs of its tools, and the end of the response"
+        case "request" | "tool-return" | "retry-prompt":
+            return "an output, or an error, for each call that has returned"
+        case "system":
+            return "an event is sent when it happens"
+        case _:
+            return "its start, all of its deltas, and its end before that of its response"
+
+
+def _is_complete(item: Any) -> bool:
+    """Whether it is a turn of an agent that ran to its end."""
+    return _sort_of(item) == "agent turn" and item.get("completion_status", "complete") == "complete"
 
 
 def change_for(difference: ThreadDifference, *, wrong: str, right: str) -> str:
@@ -70,7 +132,7 @@ def _field_of(difference: ThreadDifference) -> str:
 def _words(value: Any, field: str, why_item: Callable[[Any], str]) -> tuple[str, str]:
     """Return what only one side has, in words, and behind a colon why it is there or not, as far as that is known."""
     why = FIELD_REASONS.get(field, "") if field else why_item(value)
-    what = f"`{field}` {shorten(value, 80)}" if field else held_words(value)
+    what = f"`{field}` {shorten(value, 80)}" if field else _held(value)
     return what, f": {why}" if why else ""
 
 
@@ -117,6 +179,8 @@ def _why_dropped(item: Any) -> str:
         case "user turn":
             return "what the user said is a turn of its own, once"
         case "agent turn":
+            if _is_complete(item):
+                return "its run was cut, so that it is `interrupted`, and is stored if something in it had finished"
             return "nothing in it had finished when the run was cut"
         case "response":
             called = any(part.get("part_kind") == "tool-call" for part in _parts(item))

@@ -21,6 +21,7 @@ __all__ = ["cause_cards", "counts_bar"]
 _MOST_SHOWN = 2000
 _MOST_CARDS = 30
 _MOST_OPEN = 3
+_OF_THE_STREAM = "stream does not say what its thread does"
 _DEPARTS = ("identity-differs", "thread-departs")
 
 
@@ -88,7 +89,8 @@ def _sentence(group: Group, lead: Finding | None) -> str:
     if lead is None:
         said = group.smallest.reason or group.smallest.outcome.value
     elif lead.code in _DEPARTS and lead.symptom and lead.place.side:
-        said = f"{lead.symptom}: the {lead.place.side} is wrong"
+        stream = "'s stream" if _OF_THE_STREAM in lead.message else ""
+        said = f"{lead.symptom}: the {lead.place.side}{stream} is wrong"
     else:
         said = lead.symptom or lead.kind.title
     return said[:1].upper() + said[1:]
