@@ -96,6 +96,10 @@ def test_a_correction_that_is_not_enough_is_named(store: Path, tmp_path: Path, c
     copy.write_text(json.dumps(half), "utf-8")
     again = call(*args, "--resume")
     assert f"{copy}: not repaired: MUST stored-arguments-half at /1/parts/0" in again.out
+    assert (
+        f"corrected by hand, and still not right (not repaired): {store}:8, read from {copy}" in again.out + again.err
+    )
+    assert "corrected by hand: " not in again.out + again.err
     assert json.loads(copy.read_bytes()) == half
     assert "stored-arguments-half" in copy.with_name("8.json.why.txt").read_text("utf-8")
     copy.write_text("[{", "utf-8")

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tpharness.cli.batch.ledger import Entry, digest_of
-from tpharness.cli.batch.outputs import Output, open_output, refuse_own_output, write_result
+from tpharness.cli.batch.outputs import LINES, Output, open_output, refuse_output, refuse_own_output, write_result
 from tpharness.cli.batch.progress import At
-from tpharness.cli.batch.rejected import Rejected, open_rejected
+from tpharness.cli.batch.rejected import Rejected, open_rejected, refuse_rejected
 from tpharness.cli.batch.sources import BatchSource, Sources
 from tpharness.cli.batch.total import One, Total
 from tpharness.cli.batch.work import BatchNote, BatchOptions, DocumentDone, Work
+from tpharness.cli.batch.writers import only_writer
 from tpharness.errors import InputError, TpharnessError
 from tpharness.output import json_bytes
 
@@ -36,6 +37,13 @@ def do_all(files: Sequence[str], sources: Sources, work: Work, options: BatchOpt
     """Do the work with each document of the files, print what is to be said of them, and return the exit code."""
     for option, path in (("-o", options.output), ("--rejected", options.rejected)):
         refuse_own_output(files, option, path)
+    refuse_rejected(options)  # before anything is written, and again while nobody else writes
+    refuse_output(options)
+    with only_writer(options, LINES):
+        return _do_all(sources, work, options)
+
+
+def _do_all(sources: Sources, work: Work, options: BatchOptions) -> int:
     command = f"{work!r} by tpharness {version('tpharness')}"
     rejected = open_rejected(options)
     at = At()
@@ -53,7 +61,7 @@ def do_all(files: Sequence[str], sources: Sources, work: Work, options: BatchOpt
         finally:
             total.progress.clear()
             output.close()
-    total.print(() if rejected is None else rejected.close())
+    total.print(() if rejected is None else rejected.close(), output.unfit)
     return total.code
 
 

@@ -9,10 +9,20 @@ from typing import Protocol, TypeAlias
 
 from tpharness.cli.batch.ledger import FOLDER_LEDGER, BatchLedger, Entry
 from tpharness.cli.batch.work import BatchOptions
+from tpharness.cli.batch.writers import is_of_writer, make_folder
 from tpharness.errors import InputError, UsageError
 from tpharness.output import check_writable, write_bytes
 
-__all__ = ["IN_USE", "LINES", "Output", "already_there", "open_output", "refuse_own_output", "write_result"]
+__all__ = [
+    "IN_USE",
+    "LINES",
+    "Output",
+    "already_there",
+    "open_output",
+    "refuse_output",
+    "refuse_own_output",
+    "write_result",
+]
 
 LINES = (".jsonl", ".ndjson")
 IN_USE = "--resume goes on with what is not done yet, --force replaces what is there; or name another"
@@ -26,6 +36,8 @@ class Output(Protocol):
 
     folder: Path | None
     """Where workers write the results themselves; None if `take` writes them."""
+    unfit: str
+    """What of the output is not as the record says; it is known when the output is closed."""
 
     def known(self, name: str) -> Entry | None:
         """Return what an earlier run has done with a document."""
@@ -46,34 +58,50 @@ class Output(Protocol):
 def open_output(options: BatchOptions, command: str, placed: Placed | None) -> Output:
     """Open the output of a batch; `placed` is called in the end for each line that `take` could not say.
 
-    UsageError if something is there and neither `resume` nor `force` is given.
+    UsageError as for `refuse_output`, since another run may have written it meanwhile.
     """
-    output, resume, force, rejected = options.output, options.resume, options.force, options.rejected
-    if resume and force:
-        raise UsageError("--resume goes on, --force starts anew", hint="give one of them")
-    if output == "-":
-        if resume:
-            raise UsageError("--resume needs a folder or a file of results", hint="name it with -o")
+    refuse_output(options)
+    if options.output == "-":
         return _Nowhere()
-    path = Path(output)
+    path, rejected = Path(options.output), options.rejected
+    resume = options.resume and _is_used(path)
+    if path.suffix in LINES:
+        return _Lines(path, BatchLedger(_record(path), command, resume=resume, rejected=rejected), placed)
+    make_folder(path)
+    return _Folder(path, BatchLedger(path / FOLDER_LEDGER, command, resume=resume, rejected=rejected))
+
+
+def refuse_output(options: BatchOptions) -> None:
+    """UsageError if something is there and neither `resume` nor `force` is given, or if it cannot be an output."""
+    go_on = options.resume or options.force
+    if options.resume and options.force:
+        raise UsageError("--resume goes on, --force starts anew", hint="give one of them")
+    if options.output == "-":
+        if options.resume:
+            raise UsageError("--resume needs a folder or a file of results", hint="name it with -o")
+        return
+    path = Path(options.output)
     if path.suffix in LINES:
         check_writable(path, "the results")
-        if path.exists() and not (resume or force):
+        if path.exists() and not go_on:
             raise UsageError(f"{path} exists, with {_lines_in(path):,} lines", hint=f"{IN_USE} -o")
-        ledger = path.with_name(f".{path.name}.done")
-        return _Lines(path, BatchLedger(ledger, command, resume=resume and path.exists(), rejected=rejected), placed)
+        return
     if path.exists() and not path.is_dir():
         hint = "for results of many documents name a folder, or a file that ends with .jsonl"
         raise UsageError(f"{path} is a file", hint=hint)
-    used = path.is_dir() and any(path.iterdir())
-    if used and not (resume or force):
+    if _is_used(path) and not go_on:
         there = already_there(path) or "files whose names begin with a dot"
         raise UsageError(f"the folder {path} is not empty: {there}", hint=f"{IN_USE} -o")
-    try:
-        path.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {path}: {error.strerror}", hint="make the one above it") from error
-    return _Folder(path, BatchLedger(path / FOLDER_LEDGER, command, resume=resume and used, rejected=rejected))
+
+
+def _is_used(path: Path) -> bool:
+    if path.suffix in LINES:
+        return path.exists()
+    return path.is_dir() and any(not is_of_writer(one.name) for one in path.iterdir())
+
+
+def _record(path: Path) -> Path:
+    return path.with_name(f".{path.name}.done")
 
 
 def refuse_own_output(files: Sequence[str], option: str, output: str) -> None:
@@ -114,6 +142,7 @@ class _Nowhere:
     """Standard output, where each result is printed as it comes."""
 
     folder: Path | None = None
+    unfit = ""
 
     def known(self, name: str) -> Entry | None:
         del name
@@ -133,6 +162,8 @@ class _Nowhere:
 
 
 class _Folder:
+    unfit = ""
+
     def __init__(self, folder: Path, ledger: BatchLedger) -> None:
         self.folder: Path | None = folder
         self._ledger = ledger
@@ -157,6 +188,7 @@ class _Lines:
 
     def __init__(self, path: Path, ledger: BatchLedger, placed: Placed | None) -> None:
         self.folder: Path | None = None
+        self.unfit = ""
         self._path, self._ledger, self._placed = path, ledger, placed
         self._began = self._end = ledger.end
         self._file = path.open("ab")
@@ -185,11 +217,35 @@ class _Lines:
         replaced = self._ledger.replaced()
         self._file.close()
         self._ledger.close()
+        self.unfit = self._find_unfit()
+        if self.unfit:  # what is there is left as it is
+            return
         if replaced:
             self._leave_out(replaced)
         elif self._placed is not None and 0 < self._began < self._end:
             for _ in self._kept(replaced):
                 pass
+
+    def _find_unfit(self) -> str:
+        """Return what of the file is not as the record says, "" for nothing: each result is a line, and no other is.
+
+        A run that begins has written both, and only something else can have changed the size.
+        """
+        record = f"by its record {_record(self._path)}"
+        size = self._path.stat().st_size if self._path.exists() else 0
+        if size != self._end:
+            return f"{self._path} has {size:,} bytes, and {self._end:,} {record}"
+        if not self._began:
+            return ""
+        end = 0
+        with self._path.open("rb") as file:
+            for document, entry in self._ledger.kept(set()):
+                data = file.read(max(0, entry.end - entry.start)) if entry.start == end else b""
+                if entry.start != end or (data and data.find(b"\n") != len(data) - 1):
+                    where = f"from byte {entry.start:,} to {entry.end:,}"
+                    return f"{self._path} does not have the result of {document} in a line {where}, as it has {record}"
+                end = entry.end
+        return ""
 
     def _leave_out(self, replaced: set[int]) -> None:
         """Write the file again without what was replaced; the ledger is written anew beside it."""

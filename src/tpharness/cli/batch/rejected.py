@@ -16,11 +16,12 @@ from tpharness.cli.batch.ledger import Entry, digest_of
 from tpharness.cli.batch.outputs import IN_USE, LINES, already_there, write_result
 from tpharness.cli.batch.sources import BatchSource
 from tpharness.cli.batch.work import BatchDocument, BatchOptions
+from tpharness.cli.batch.writers import make_folder
 from tpharness.cli.files import read_bytes
-from tpharness.errors import InputError, UsageError
+from tpharness.errors import UsageError
 from tpharness.output import write_bytes
 
-__all__ = ["Rejected", "open_rejected", "refuse_what_was_rejected"]
+__all__ = ["Rejected", "open_rejected", "refuse_rejected", "refuse_what_was_rejected"]
 
 _WHY, _TAKEN = ".why.txt", ".taken.txt"  # endings that no command takes from a folder: what was mended can be read
 _DIGEST = "digest of the document: "
@@ -115,12 +116,23 @@ class Rejected:
 
 
 def open_rejected(options: BatchOptions) -> Rejected | None:
-    """Make the folder of `--rejected`.
-
-    UsageError if there is something in it, and neither `--resume` nor `--force`, or if it is not of this output.
-    """
+    """Make the folder of `--rejected`. UsageError as for `refuse_rejected`."""
+    refuse_rejected(options)
     if not options.rejected:
         return None
+    folder = Path(options.rejected)
+    make_folder(folder)
+    write_bytes(str(_marker(folder)), f"{_beside(folder, options.output)}\n".encode("utf-8", "surrogateescape"))
+    return Rejected(folder)
+
+
+def refuse_rejected(options: BatchOptions) -> None:
+    """UsageError if there is something in the folder of `--rejected`, and neither `--resume` nor `--force`.
+
+    And if it is not of this output.
+    """
+    if not options.rejected:
+        return
     folder = Path(options.rejected)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--rejected: {folder} is a file", hint="name a folder")
@@ -136,12 +148,6 @@ def open_rejected(options: BatchOptions) -> Rejected | None:
     if there and _output_of(folder) != _beside(folder, options.output):
         hint = "name another folder, or the -o that the folder was made with"
         raise UsageError(f"--rejected: what is in {folder} was not rejected for -o {options.output}", hint=hint)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}", hint="make the one above it") from error
-    write_bytes(str(_marker(folder)), f"{_beside(folder, options.output)}\n".encode("utf-8", "surrogateescape"))
-    return Rejected(folder)
 
 
 def refuse_what_was_rejected(files: Sequence[str], output: str) -> None:

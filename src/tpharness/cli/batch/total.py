@@ -92,7 +92,8 @@ class Total:
         if one.entry.outcome == self.options.named:
             self.named.add(f"{one.entry.outcome}: {one.name}")
         if one.corrected:
-            self.corrected.add(f"corrected by hand: {one.name}, read from {one.corrected}")
+            wrong = f", and still not right ({one.entry.outcome})" if one.entry.code else ""
+            self.corrected.add(f"corrected by hand{wrong}: {one.name}, read from {one.corrected}")
         if (done := one.done) is not None:
             self.progress.clear()
             line = 0 if one.as_before else output.take(one.name, one.entry, one.result)
@@ -133,8 +134,11 @@ class Total:
         passed = time.monotonic() - self.begun
         return f"{number:,} document{'' if number == 1 else 's'}: {words}{before}; {passed:.1f} s"
 
-    def print(self, not_read: Iterable[str]) -> None:
-        """Print what was noted, each kind once, what is `not_read` beside the copies, and how the documents ended."""
+    def print(self, not_read: Iterable[str], unfit: str) -> None:
+        """Print what was noted, each kind once, what is `not_read` beside the copies, and how the documents ended.
+
+        And what of the output is not as its record says.
+        """
         self.notes.print()
         err = self.options.as_json or self.options.verdict is None
         if self.wrong.total() > _A_FEW:
@@ -148,6 +152,10 @@ class Total:
         for path in not_read:
             others.add(f"not read: {path}, which does not have the name of a document that was rejected")
         say(*others.lines("not read"), err=True)
+        if unfit:
+            self.code = 2
+            what = "something else has written one of them, so results may be missing or there twice"
+            say(f"{unfit}: {what}; run again with --force in place of --resume, which makes all of them", err=True)
         judged = self.options.verdict
         passed = f"; {judged(self.outcomes)}" if judged is not None and self.code == 0 else ""
         say(self._counts() + passed, err=err)
