@@ -6,6 +6,7 @@ An error is of its document: the others go on, and a total by outcome follows.
 from __future__ import annotations
 
 import gc
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -128,7 +129,7 @@ def _do(
     folder: Path | None,
     at: At,
 ) -> One:
-    digest, read, corrected, there = "", None, None, True
+    digest, read, corrected, there, trace = "", None, None, True, ""
     place = str(Path(source.place).with_suffix(".json"))
     try:
         document = read = source.read()
@@ -150,6 +151,11 @@ def _do(
             written_to = options.output if result is not None and options.output != "-" else ""
     except TpharnessError as error:
         done, result, written_to = _of_error(error), None, ""
+    except BrokenPipeError:
+        raise  # whoever reads what is printed has gone
+    except Exception as error:  # noqa: BLE001  # a mistake of ours with one document does not stop the others
+        done, result, written_to = _of_mistake(source.name, error), None, ""
+        trace = "".join(traceback.format_exception(error))
     if folder is not None and result is None:  # what an earlier run made of it is not its result any more
         (folder / place).unlink(missing_ok=True)
     entry = Entry(digest=digest, outcome=done.outcome, code=done.code)
@@ -167,6 +173,7 @@ def _do(
         result=result,
         written=written_to,
         rejected=kept,
+        trace=trace,
         corrected=corrected.name if corrected else "",
     )
 
@@ -182,6 +189,11 @@ def _result(name: str, done: DocumentDone, options: BatchOptions) -> bytes | Non
     if options.as_json and options.output == "-":
         return json_bytes({"document": name, "outcome": done.outcome, **done.facts, "result": done.value}) + b"\n"
     return (json_bytes(done.value) if done.raw is None else done.raw) + b"\n"
+
+
+def _of_mistake(name: str, error: Exception) -> DocumentDone:
+    line = f"internal error in {name}: {type(error).__name__}: {error}"
+    return DocumentDone(outcome="internal error", code=2, facts={"error": line}, notes=(BatchNote(line=line),))
 
 
 def _of_error(error: TpharnessError) -> DocumentDone:

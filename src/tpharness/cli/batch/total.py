@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 
 from tpharness.cli.batch.ledger import Entry
 from tpharness.cli.batch.notes import Notes, with_name
@@ -44,6 +45,8 @@ class One:
     """The path of the document among what was rejected."""
     corrected: str = ""
     """The path that it was read from there, because somebody has edited it."""
+    trace: str = ""
+    """The traceback of a mistake in tpharness that this document has shown."""
 
 
 class _Some:
@@ -75,6 +78,8 @@ class Total:
     wrong: Counter[str] = field(default_factory=Counter)
     """In how many documents each rule is broken."""
     as_before: int = 0
+    trace: str = ""
+    """The first of the tracebacks."""
     named: _Some = field(default_factory=_Some)
     corrected: _Some = field(default_factory=_Some)
     notes: Notes = field(default_factory=Notes)
@@ -89,6 +94,7 @@ class Total:
         self.code = max(self.code, one.entry.code)
         self.outcomes[one.entry.outcome] = self.outcomes.get(one.entry.outcome, 0) + 1
         self.as_before += one.as_before
+        self.trace = self.trace or one.trace
         if one.entry.outcome == self.options.named:
             self.named.add(f"{one.entry.outcome}: {one.name}")
         if one.corrected:
@@ -140,6 +146,10 @@ class Total:
         And what of the output is not as its record says.
         """
         self.notes.print()
+        if self.trace:
+            say(*self.trace.splitlines(), err=True)
+            ours = f"a mistake in tpharness {version('tpharness')}, not in the document"
+            say(f"internal error: {ours}; send the lines above to the authors of tpharness", err=True)
         err = self.options.as_json or self.options.verdict is None
         if self.wrong.total() > _A_FEW:
             most = self.wrong.most_common(_MOST_CODES)
