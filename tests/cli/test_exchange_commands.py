@@ -190,6 +190,79 @@ def test_a_request_without_a_known_model_says_so(file: str, call: Any) -> None:
     assert "--request: ai-sdk is the form of a library" in refused.err
 
 
+def test_a_request_says_what_every_request_of_its_api_needs(file: str, call: Any) -> None:
+    """Anthropic's API refuses one without max_tokens, which no thread has; `accept` says that it does not look."""
+    called = call("history", file, "--for", "anthropic", "--request", "--next-user", "And?")
+    assert "max_tokens" not in json.loads(called.out)
+    assert "the request still needs max_tokens: anthropic refuses it without" in called.err.splitlines()
+    assert "max_tokens" not in call("history", file, "--for", "anthropic").err
+    assert "max_tokens" not in call("history", file, "--for", "openai-chat", "--request").err
+    taken = call("accept", "-", "--api", "anthropic", stdin=called.out.encode())
+    assert taken.code == 0
+    assert "Only the messages are judged. Not judged: other fields, such as max_tokens" in taken.out
+
+
+ADDED = {
+    "gemini": [
+        (
+            "added /contents/1/parts/0/thought_signature of these messages: skip_thought_signature_validator for the "
+            "call call_1; gemini: the first call of an answer has a signature, and the thread has none"
+        )
+    ],
+    "anthropic": [
+        (
+            "added /messages/2/content/0/content/0 of these messages: the text '(the tool failed without a message)' "
+            "for the call call_1; anthropic: a result that is an error has a text"
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("request_", [[], ["--request"]], ids=["messages", "request"])
+@pytest.mark.parametrize("form", API_NAMES)
+def test_what_an_api_gets_beside_the_thread_is_printed(
+    form: str, request_: list[str], tmp_path: Path, call: Any
+) -> None:
+    """A line each, at its place in what is printed; a signature that the thread has is not added, and has none."""
+    value, path = thread(), tmp_path / "thread.json"
+    used = {"part_kind": "tool-call", "tool_name": "look", "tool_call_id": "call_1", "args": {}}
+    failed = {"part_kind": "tool-return", "tool_name": "look", "tool_call_id": "call_1", "status": "error"}
+    value["turns"][1]["messages"] = [message("response", 2, used), message("request", 3, {**failed, "content": []})]
+    path.write_text(json.dumps(value), "utf-8")
+    called = call("history", str(path), "--for", form, *request_)
+    assert called.code == 0, called.err
+    said = [line for line in called.err.splitlines() if line.startswith("added ")]
+    assert said == ADDED.get(form, [])
+    sent = json.loads(called.out)
+    for line in said:
+        place: Any = sent
+        for step in line.split()[1].split("/")[1:]:
+            place = place[int(step)] if isinstance(place, list) else place[step]
+        assert place
+    thought = {"part_kind": "thinking", "content": "Hm.", "signature": "c2ln", "provider_name": "google"}
+    value["turns"][1]["messages"][0]["parts"].insert(0, thought)
+    path.write_text(json.dumps(value), "utf-8")
+    signed = call("history", str(path), "--for", form, *request_)
+    assert ("skip_thought" in signed.err, signed.code) == (False, 0)
+
+
+def test_the_words_before_a_history_that_begins_with_an_answer_are_printed(tmp_path: Path, call: Any) -> None:
+    """Gemini wants the user to begin; an empty text that the user has sent is not added."""
+    value, path = thread(), tmp_path / "thread.json"
+    value["turns"][1]["messages"] = [message("response", 2, {"part_kind": "text", "content": "Hello."})]
+    asked = value["turns"].pop(0)
+    path.write_text(json.dumps(value), "utf-8")
+    called = call("history", str(path), "--for", "gemini")
+    assert json.loads(called.out)["contents"][0] == {"role": "user", "parts": [{"text": ""}]}
+    assert "added /contents/0 of these messages: an empty text of the user; gemini: the user says something first" in (
+        called.err.splitlines()
+    )
+    asked["parts"][0]["content"] = ""
+    value["turns"].insert(0, asked)
+    path.write_text(json.dumps(value), "utf-8")
+    assert "added" not in call("history", str(path), "--for", "gemini").err
+
+
 def test_the_model_of_a_request_is_that_of_the_agent() -> None:
     """Of the one that is called, its newest."""
     value = thread()

@@ -144,7 +144,8 @@ def _lines(
         yield "NOT CERTAIN: some servers, models or accounts refuse this; --fail-on should ends with 1."
     else:
         yield f"ACCEPTED: none of the {rules} rules for {request.provider} is broken."
-        yield "  Not judged: fields and limits of a model, files, and what only the API knows, such as signatures."
+        yield "  Only the messages are judged. Not judged: other fields, such as max_tokens, which Anthropic requires;"
+        yield "  limits of a model, files, and what only the API knows, such as signatures."
         if request.model == "":
             yield "  What depends on the model was judged for the newest ones: --model NAME says which it was."
 

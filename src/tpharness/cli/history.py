@@ -48,6 +48,9 @@ class HistoryFor:
                 notes.append(
                     BatchNote(line="the thread does not say which model answered: --model names it in the request")
                 )
+            if needed := APIS[self.form].required:
+                line = f"the request still needs {' and '.join(needed)}: {self.form} refuses it without"
+                notes.append(BatchNote(line=line, what=line, why="of every request"))
         made = model_call(
             thread,
             self.form,

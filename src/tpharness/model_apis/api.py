@@ -41,6 +41,8 @@ class HistoryWriter(Protocol):
 
     write_payload: Callable[[list[dict[str, Any]]], Any]
     """Write joined messages in the format of Pydantic AI as the API's input."""
+    additions: Callable[[list[dict[str, Any]]], Iterator[tuple[str, str, str]]]
+    """Yield what is written and not in the messages: its place in what is written, what, and why."""
 
 
 class ServerHistoryWriter(Protocol):
@@ -90,6 +92,7 @@ class ModelApi:
     points SDKs and frameworks at another server; `{base}` and `{key}` stand for its address and a key, and `shown` are
     the two that a person needs to see. `sdk` is None where there is no official SDK with types.
     `servers` are other servers of the API, by the names that `Options.server` takes: rules that each does not apply.
+    `required` are fields of a body beside its messages and the model, without which every request is refused.
     `refusals` are the SHOULD rules of their own for which each surely refuses a request.
     """
 
@@ -108,6 +111,7 @@ class ModelApi:
     sdk: SdkTypes | None = None
     servers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     refusals: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
 
     @property
     def acceptance(self) -> Acceptance:

@@ -26,6 +26,7 @@ __all__ = [
     "file_extension",
     "kind_of",
     "merge_messages",
+    "nothing_added",
     "own_signature",
     "parts_of",
     "prompt_messages",
@@ -184,6 +185,11 @@ def unsupported_content(item: Mapping[str, Any], api: str) -> UsageError:
     return UsageError(
         f"{api} does not accept {what} here", hint="leave the item out, or send its content in another form"
     )
+
+
+def nothing_added(_: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Say what an API adds to messages that adds nothing."""
+    return iter(())
 
 
 def _is_file(item: Any) -> TypeGuard[Mapping[str, Any]]:

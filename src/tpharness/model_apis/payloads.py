@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.model_apis.history_parts import merge_messages
 from tpharness.model_apis.registry import ApiName, find_api, find_server
 
-__all__ = ["payload_of", "server_changes"]
+__all__ = ["additions_to", "payload_of"]
 
 
 def payload_of(
@@ -35,9 +35,13 @@ def payload_of(
     return api.history.write_payload(merged)
 
 
-def server_changes(name: ApiName, messages: Sequence[Mapping[str, Any]], server: str) -> list[tuple[str, str, str]]:
-    """Return what `payload_of` writes otherwise for a server: the place in what it writes, what it is, and why."""
-    return list(find_api(name).server_history.changes_for(server, merge_messages(messages))) if server else []
+def additions_to(name: ApiName, messages: Sequence[Mapping[str, Any]], server: str) -> list[tuple[str, str, str]]:
+    """Return what `payload_of` writes that the messages do not have: its place in what it writes, what it is, and why.
+
+    For a server that is what it gets otherwise than the API's own.
+    """
+    api, merged = find_api(name), merge_messages(messages)
+    return list(api.server_history.changes_for(server, merged) if server else api.history.additions(merged))
 
 
 def _prompt(text: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.histories.exchange.to_ui_messages import ui_messages
 from tpharness.histories.thread_log.write import log_losses, log_of_history
 from tpharness.model_apis.history_parts import read_tool_result
-from tpharness.model_apis.payloads import payload_of, server_changes
+from tpharness.model_apis.payloads import additions_to, payload_of
 from tpharness.model_apis.registry import API_NAMES, ApiName, find_api
 from tpharness.protocol.history import ModelHistory, PendingCall, model_history
 from tpharness.protocol.losses import Loss
@@ -29,8 +29,8 @@ class ModelCall:
     """The messages, what the thread has beside them, and the calls that wait for a return.
 
     `left_out` has JSON pointers into the thread; `not_sent` into the messages for `pydantic-ai`: this form has no place
-    for what is there, and `moved` what stands elsewhere in it. `added` has pointers into `messages`: what is there for
-    a server alone.
+    for what is there, and `moved` what stands elsewhere in it. `added` has pointers into `messages`: what is there
+    and not in the thread, for the API or a server of it.
     """
 
     messages: Any
@@ -65,7 +65,7 @@ def model_call(
     left_out = (*history.left_out, *(log_losses(thread) if form == "thread-log" else ()))
     more: Any = {}
     if form in API_NAMES:
-        added = server_changes(form, history.messages, server)
+        added = additions_to(form, history.messages, server)
         more = {
             "moved": tuple(_moved(form, history.messages, server)),
             "added": tuple(Loss(pointer=pointer, what=what, why=why) for pointer, what, why in added),

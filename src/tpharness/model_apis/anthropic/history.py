@@ -19,7 +19,7 @@ from tpharness.model_apis.history_parts import (
 )
 from tpharness.model_apis.shape import string
 
-__all__ = ["NO_WORDS", "write_payload"]
+__all__ = ["NO_WORDS", "additions", "write_payload"]
 
 NO_WORDS = "(the tool failed without a message)"
 """What a failed tool is sent to have said that said nothing: the API wants a text."""
@@ -41,6 +41,16 @@ def write_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             out.append({"role": "user", "content": blocks})
     system = "\n\n".join(prompts)
     return {**({"system": system} if system else {}), "messages": out}
+
+
+def additions(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Yield the words that `write_payload` gives to failed tools that said nothing."""
+    for index, entry in enumerate(write_payload(messages)["messages"]):
+        for number, block in enumerate(entry["content"]):
+            if block["type"] == "tool_result" and block["content"] == [_text(NO_WORDS)]:
+                what = f"the text {NO_WORDS!r} for the call {block['tool_use_id']}"
+                why = "anthropic: a result that is an error has a text"
+                yield f"/messages/{index}/content/{number}/content/0", what, why
 
 
 def _response(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -44,6 +44,7 @@ ANTHROPIC = ModelApi(
     has_options=_has_options,
     decide=_decide,
     issuers=("anthropic",),
+    required=("max_tokens",),
     # Anthropic's SDKs add `/v1` to their base URL; the AI SDK does not, which is the same to a server of both.
     environment={
         "ANTHROPIC_BASE_URL": "{base}",

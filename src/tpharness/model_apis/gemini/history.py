@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.model_apis.gemini.row import GEMINI
@@ -19,13 +19,38 @@ from tpharness.model_apis.history_parts import (
 )
 from tpharness.model_apis.shape import string, value_of
 
-__all__ = ["write_payload"]
+__all__ = ["additions", "write_payload"]
 
 _SKIP = base64.b64encode(b"skip_thought_signature_validator").decode()  # documented, for calls without a signature (G4)
 
 
 def write_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return `contents` and, if there is a system prompt, `system_instruction`."""
+    contents, prompts = _contents_and_prompts(messages)
+    system = {"system_instruction": {"role": "user", "parts": prompts}} if prompts else {}
+    return {**system, "contents": [*_beginning(contents), *contents]}
+
+
+def additions(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Yield what `write_payload` adds: the empty text of a user at the beginning, signatures that no model gave."""
+    contents, _ = _contents_and_prompts(messages)
+    before = _beginning(contents)
+    if before:
+        yield "/contents/0", "an empty text of the user", "gemini: the user says something first"
+    for index, entry in enumerate(contents, len(before)):
+        for number, part in enumerate(entry["parts"]):
+            if "function_call" in part and part.get("thought_signature") == _SKIP:
+                what = f"skip_thought_signature_validator for the call {part['function_call']['id']}"
+                why = "gemini: the first call of an answer has a signature, and the thread has none"
+                yield f"/contents/{index}/parts/{number}/thought_signature", what, why
+
+
+def _beginning(contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    needed = not contents or contents[0]["role"] == "model"
+    return [{"role": "user", "parts": [{"text": ""}]}] if needed else []
+
+
+def _contents_and_prompts(messages: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     contents: list[dict[str, Any]] = []
     prompts: list[dict[str, Any]] = []
     for message in messages:
@@ -35,10 +60,7 @@ def write_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             continue
         prompts += [{"text": string(p, "content") or ""} for p in parts_of(message) if kind_of(p) == "system-prompt"]
         contents += _contents(_user_parts(message))
-    if not contents or contents[0]["role"] == "model":
-        contents.insert(0, {"role": "user", "parts": [{"text": ""}]})
-    system = {"system_instruction": {"role": "user", "parts": prompts}} if prompts else {}
-    return {**system, "contents": contents}
+    return contents, prompts
 
 
 def _contents(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from tpharness.model_apis.history_parts import (
     content_items,
     decode_text,
     kind_of,
+    nothing_added,
     parts_of,
     read_tool_result,
     retry_text,
@@ -21,7 +22,9 @@ from tpharness.model_apis.history_parts import (
 )
 from tpharness.model_apis.shape import string
 
-__all__ = ["write_payload"]
+__all__ = ["additions", "write_payload"]
+
+additions = nothing_added
 
 
 def write_payload(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

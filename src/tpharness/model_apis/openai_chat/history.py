@@ -13,6 +13,7 @@ from tpharness.model_apis.history_parts import (
     decode_text,
     file_extension,
     kind_of,
+    nothing_added,
     parts_of,
     prompt_messages,
     read_tool_result,
@@ -21,7 +22,9 @@ from tpharness.model_apis.history_parts import (
 from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.shape import string, value_of
 
-__all__ = ["thinking_as_text", "write_payload"]
+__all__ = ["additions", "thinking_as_text", "write_payload"]
+
+additions = nothing_added
 
 _AUDIO = ("wav", "mp3")
 _TEXTS = ("application/json", "application/xml", "application/yaml")

@@ -16,6 +16,7 @@ from tpharness.model_apis.history_parts import (
     data_uri,
     file_extension,
     kind_of,
+    nothing_added,
     own_signature,
     parts_of,
     prompt_messages,
@@ -25,7 +26,9 @@ from tpharness.model_apis.history_parts import (
 from tpharness.model_apis.openai_responses.row import OPENAI_RESPONSES
 from tpharness.model_apis.shape import string, value_of
 
-__all__ = ["write_payload"]
+__all__ = ["additions", "write_payload"]
+
+additions = nothing_added
 
 _CHAT_FIELDS = ("content", "reasoning", "reasoning_content")
 
