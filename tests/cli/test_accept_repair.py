@@ -209,8 +209,8 @@ def test_what_cannot_be_mended_is_named_and_the_exit_code_says_no(call: Any) -> 
     body = json.dumps([user(), assistant()]).encode()
     called = call("accept", "-", "--server", "mistral", "--repair", stdin=body)
     assert called.code == 1
-    assert "uncertain: SHOULD chat-assistant-last at /1/role" in called.out
-    assert called.out.splitlines()[-1] == "-: openai-chat, uncertain"
+    assert "not repaired: SHOULD chat-assistant-last at /1/role" in called.out
+    assert called.out.splitlines()[-1] == "-: openai-chat, not repaired"
 
 
 def test_what_is_no_request_is_not_called_refused(tmp_path: Any, call: Any) -> None:

@@ -14,7 +14,7 @@ from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level, shorten
-from tpharness.model_apis.check import check_payload
+from tpharness.model_apis.check import check_payload, is_refused
 from tpharness.model_apis.registry import API_NAMES, APIS, find_api
 from tpharness.model_apis.request import ModelRequest, read_request
 from tpharness.model_apis.rule import ApiRule
@@ -53,8 +53,7 @@ class AcceptBy:
         if self.types:
             found += check_sdk_types(request.provider, request.payload)
         found = keep_first(sorted(found, key=lambda finding: finding.level.rank))
-        surely = find_api(request.provider).refusals.get(self.server or "", frozenset())
-        refusing = [one for one in found if one.level is Level.MUST or _rule_id(one) in surely]
+        refusing = [one for one in found if is_refused(one, request.provider, self.server)]
         report = _report(request, found, refused=bool(refusing))
         verdict = report["verdict"]
         shown = [finding for finding in found if finding.level.rank <= self.level.rank or finding in refusing]
@@ -148,11 +147,6 @@ def _lines(
         yield "  limits of a model, files, and what only the API knows, such as signatures."
         if request.model == "":
             yield "  What depends on the model was judged for the newest ones: --model NAME says which it was."
-
-
-def _rule_id(finding: Finding) -> str:
-    rule = _RULE.get(finding.code)
-    return rule.id if rule else ""
 
 
 def _name(finding: Finding) -> str:

@@ -15,6 +15,7 @@ from tpharness.findings import Finding, Level, quote
 from tpharness.histories.stored.formats import STORED_FORMATS, Repaired, format_of, repair_stored, require_format
 from tpharness.histories.stored.problems import DROPPED_KINDS
 from tpharness.histories.stored.sequence import Change
+from tpharness.model_apis.check import is_refused
 from tpharness.model_apis.request import read_request
 
 __all__ = ["RepairBy", "repair", "repair_each"]
@@ -88,7 +89,7 @@ class RepairIn:
         notes = tuple(BatchNote(line=finding.line()) for finding in odd)
         named = "" if document.alone else f"{document.name}: "
         lines = [f"{named}{_words(change)}" for change in repaired.changes]
-        outcome = _LEFT if parsed.incomplete else self._outcome(repaired)
+        outcome = _LEFT if parsed.incomplete else self._outcome(repaired, found)
         if outcome == _LEFT or self.by.of_request:
             word = _LEFT if outcome == _LEFT else _UNCERTAIN
             lines += [f"{named}{word}: {_left(finding, repaired.refused)}" for finding in repaired.left]
@@ -114,12 +115,17 @@ class RepairIn:
             return DocumentDone(outcome=outcome, code=code, value=result, notes=(*notes, *shown), facts=facts)
         return DocumentDone(outcome=outcome, code=code, value=result, lines=tuple(lines), notes=notes, facts=facts)
 
-    def _outcome(self, repaired: Repaired) -> str:
-        if any(finding.level is Level.MUST for finding in repaired.left):
+    def _outcome(self, repaired: Repaired, name: str) -> str:
+        if any(self._is_refused(finding, name) for finding in repaired.left):
             return _LEFT
         changed = "" if not repaired.changes else _REPAIRED if self.writes else "to be repaired"
         uncertain = _UNCERTAIN if self.by.of_request and repaired.left else ""
         return ", ".join(filter(None, (changed, uncertain))) or (_DOUBTFUL if repaired.doubtful else "valid")
+
+    def _is_refused(self, finding: Finding, name: str) -> bool:
+        if self.by.of_request:
+            return is_refused(finding, name, self.by.server)
+        return finding.level is Level.MUST
 
 
 def _words(change: Change) -> str:

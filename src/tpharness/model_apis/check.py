@@ -11,7 +11,7 @@ from tpharness.findings import Finding, Level
 from tpharness.model_apis.registry import ApiName, find_api
 from tpharness.model_apis.rule import Options
 
-__all__ = ["check_payload"]
+__all__ = ["check_payload", "is_refused"]
 
 
 def check_payload(name: ApiName, payload: Any, *, options: Options | None = None) -> list[Finding]:
@@ -28,3 +28,12 @@ def check_payload(name: ApiName, payload: Any, *, options: Options | None = None
         if rule.id not in not_applied and (rule.kind.level is not Level.MAY or chosen.observations):
             found.extend(rule.findings(entries, chosen))
     return found
+
+
+def is_refused(finding: Finding, name: ApiName, server: str | None) -> bool:
+    """Whether what was found is surely refused: by the API, or by the other server of it that was named."""
+    api = find_api(name)
+    surely = api.refusals.get(server or "", ())
+    return finding.level is Level.MUST or any(
+        r.id in surely and r.kind.code == finding.code for r in api.acceptance.RULES
+    )
