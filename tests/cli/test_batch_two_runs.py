@@ -158,3 +158,30 @@ def test_an_output_that_is_replaced_meanwhile_is_named(store: Path, tmp_path: Pa
         _, said = run.communicate("\n")
     assert run.returncode == 2
     assert f"{target} has 0 bytes, and" in said
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("command", ["repair", "check"])
+def test_a_result_that_something_else_has_changed_is_named(
+    command: str, jobs: str, store: Path, tmp_path: Path, call: Any
+) -> None:
+    """It is not called done and not replaced, each time, until somebody removes it."""
+    target = tmp_path / "out"
+    args = [command, str(store), "-o", str(target), "--jobs", jobs]
+    assert call(*args).code == 1
+    result = target / "store" / "2.json"
+    made = result.read_bytes()
+    result.write_text("[]\n", "utf-8")
+    for _ in range(2):
+        resumed = call(*args, "--resume")
+        assert resumed.code == 2
+        assert f"{result} has 3 bytes, and {len(made):,} when it was written" in resumed.err
+        assert "70 documents: 1 changed result, " in resumed.out + resumed.err
+        assert "69 of them as before" in resumed.out + resumed.err
+        assert result.read_text("utf-8") == "[]\n"
+    if command == "repair":
+        result.unlink()
+    else:
+        result.write_bytes(made)
+    assert call(*args, "--resume").code == 1
+    assert result.read_bytes() == made

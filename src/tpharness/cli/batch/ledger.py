@@ -31,7 +31,7 @@ _PLACE = (1 << _PLACE_BITS) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One document that is done: the digest of its bytes, how it ended, where its result is in a JSON Lines file."""
+    """One document that is done: the digest of its bytes, how it ended, where its result is in its file."""
 
     digest: str
     outcome: str

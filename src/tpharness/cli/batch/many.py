@@ -32,6 +32,7 @@ __all__ = ["do_all"]
 _A_BATCH = 32
 """Documents that a worker process is given at once."""
 _SHOWN_FINDINGS = 3
+_CHANGED = "changed result"
 
 
 def do_all(files: Sequence[str], sources: Sources, work: Work, options: BatchOptions) -> int:
@@ -141,6 +142,12 @@ def _do(
             there = folder is None or not options.makes or bool(known.code) or (folder / place).exists()
             there &= rejected is None or rejected.has(source, known, corrected=corrected is not None)
             if there and known.digest == digest and not known.code:
+                if folder is not None and (wrong := _changed(folder / place, known.end)):
+                    done = DocumentDone(
+                        outcome=_CHANGED, code=2, facts={"error": wrong}, notes=(BatchNote(line=wrong),)
+                    )
+                    entry = replace(known, outcome=_CHANGED, code=2)
+                    return One(name=source.name, entry=entry, done=done, untouched=True)
                 return One(name=source.name, entry=known, as_before=True, corrected=corrected.name if corrected else "")
         done = work(document)
         result = _result(source.name, done, options)
@@ -158,7 +165,8 @@ def _do(
         trace = "".join(traceback.format_exception(error))
     if folder is not None and result is None:  # what an earlier run made of it is not its result any more
         (folder / place).unlink(missing_ok=True)
-    entry = Entry(digest=digest, outcome=done.outcome, code=done.code)
+    end = 0 if folder is None or result is None else len(result)
+    entry = Entry(digest=digest, outcome=done.outcome, code=done.code, end=end)
     kept = ""
     if rejected is not None:
         why = [note.line for note in done.notes] + list(done.lines)
@@ -169,13 +177,22 @@ def _do(
         name=source.name,
         entry=entry,
         done=done,
-        as_before=there and known is not None and replace(known, start=0, end=0) == entry,
+        as_before=there and known is not None and replace(known, start=0, end=0) == replace(entry, end=0),
         result=result,
         written=written_to,
         rejected=kept,
         trace=trace,
         corrected=corrected.name if corrected else "",
     )
+
+
+def _changed(path: Path, size: int) -> str:
+    """Return what is wrong with a result that an earlier run has written in so many bytes, "" for nothing."""
+    there = path.stat().st_size if path.exists() else size
+    if there == size:
+        return ""
+    hint = "remove it if it is not yours, and --resume makes it again; or name another -o, and keep it"
+    return f"{path} has {there:,} bytes, and {size:,} when it was written: something else has changed it; {hint}"
 
 
 def _result(name: str, done: DocumentDone, options: BatchOptions) -> bytes | None:

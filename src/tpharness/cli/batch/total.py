@@ -45,6 +45,8 @@ class One:
     """The path of the document among what was rejected."""
     corrected: str = ""
     """The path that it was read from there, because somebody has edited it."""
+    untouched: bool = False
+    """Whether nothing was done, since something else has changed the result: what an earlier run noted stays."""
     trace: str = ""
     """The traceback of a mistake in tpharness that this document has shown."""
 
@@ -102,7 +104,7 @@ class Total:
             self.corrected.add(f"corrected by hand{wrong}: {one.name}, read from {one.corrected}")
         if (done := one.done) is not None:
             self.progress.clear()
-            line = 0 if one.as_before else output.take(one.name, one.entry, one.result)
+            line = 0 if one.as_before or one.untouched else output.take(one.name, one.entry, one.result)
             self.wrong.update({found["code"] for found in done.facts.get("findings", ()) if found["level"] == _MUST})
             self._print_of(one, done, line)
 
