@@ -179,9 +179,6 @@ def test_a_result_that_something_else_has_changed_is_named(
         assert "70 documents: 1 changed result, " in resumed.out + resumed.err
         assert "69 of them as before" in resumed.out + resumed.err
         assert result.read_text("utf-8") == "[]\n"
-    if command == "repair":
-        result.unlink()
-    else:
-        result.write_bytes(made)
+    result.unlink()
     assert call(*args, "--resume").code == 1
     assert result.read_bytes() == made

@@ -139,7 +139,7 @@ def _do(
         at.begin(document.name, len(document.data))
         digest = digest_of(document.data)
         if known is not None:
-            there = folder is None or not options.makes or bool(known.code) or (folder / place).exists()
+            there = folder is None or bool(known.code) or (folder / place).exists()
             there &= rejected is None or rejected.has(source, known, corrected=corrected is not None)
             if there and known.digest == digest and not known.code:
                 if folder is not None and (wrong := _changed(folder / place, known.end)):
@@ -189,7 +189,7 @@ def _do(
 def _changed(path: Path, size: int) -> str:
     """Return what is wrong with a result that an earlier run has written in so many bytes, "" for nothing."""
     there = path.stat().st_size if path.exists() else size
-    if there == size:
+    if there == size or not size:  # a record of before does not say how long it is
         return ""
     hint = "remove it if it is not yours, and --resume makes it again; or name another -o, and keep it"
     return f"{path} has {there:,} bytes, and {size:,} when it was written: something else has changed it; {hint}"
