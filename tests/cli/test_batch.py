@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tpharness.cli.batch.ledger import what_differs
 from tpharness.cli.check import CheckAs
 from tpharness.cli.convert import ConvertTo
 from tpharness.protocol.canonical import thread_hash
@@ -249,12 +250,49 @@ def test_only_the_same_command_goes_on(store: Path, tmp_path: Path, call: Any) -
     assert call("convert", str(store), "--to", "2.0.0", "-o", target, "--resume").code == 0
     other = call("convert", str(store), "--to", "0.0.3", "-o", target, "--resume")
     assert other.code == 2
-    assert "is of another command or other options" in other.err
+    assert "is of another command or other options: --to was '2.0.0', and is '0.0.3'" in other.err
+    another = call("repair", str(store), "-o", target, "--resume")
+    assert (another.code, "other options: it was another command" in another.err) == (2, True)
     assert call("convert", str(store), "--to", "0.0.3", "-o", target, "--force").code == 0
     foreign = call("convert", str(store), "--to", "0.0.3", "-o", str(tmp_path), "--resume")
     assert foreign.code == 2
     assert "inside of" not in foreign.err
     assert "does not say what is done" in foreign.err
+
+
+def test_what_differs_from_the_first_run_is_said_in_words(store: Path, tmp_path: Path, call: Any) -> None:
+    """As somebody has typed it, and not as Python writes it."""
+    target = str(tmp_path / "out")
+    assert call("repair", str(store), "-o", target).code == 0
+    other = call("repair", str(store), "-o", target, "--drop-results", "--from", "thread", "--resume")
+    assert other.code == 2
+    said = "--from was not given, and is 'thread'; --drop-results was not given, and is given"
+    assert f"other options: {said}" in other.err
+    assert "give the same options, name another -o, or start with --force" in other.err
+    assert "RepairBy" not in other.err
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        (
+            "W(a=1) by tpharness 1.0.0",
+            "W(a=1) by tpharness 1.0.1",
+            "it was made by tpharness 1.0.0, and this is tpharness 1.0.1",
+        ),
+        ('W(a="it\'s, (b=1)", c=2) by t 1', "W(a='no by', c=2) by t 1", "--a was \"it's, (b=1)\", and is 'no by'"),
+        (
+            "W(level=<Level.MAY: 'MAY'>) by t 1",
+            "W(level=<Level.MUST: 'MUST'>) by t 1",
+            "--level was 'MAY', and is 'MUST'",
+        ),
+        ("W(a=[]) by t 1", "W(a=(1,)) by t 1", "--a was [], and is not given"),
+        ("None", "W(a=1) by t 1", "it was another command"),
+    ],
+)
+def test_any_first_line_is_said_in_words(before: str, now: str, said: str) -> None:
+    """Also one that another release has written."""
+    assert what_differs(before, now) == said
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from tpharness.errors import ThreadError, TpharnessError, UsageError, did_you_me
 from tpharness.findings import Finding, Level
 from tpharness.histories.conversations import READERS
 from tpharness.histories.exchange.ai_sdk_4 import are_version_4
-from tpharness.histories.stored.formats import messages_of, why_not_imported, wrong_messages
+from tpharness.histories.stored.formats import check_stored, format_of, messages_of, why_not_imported, wrong_messages
 from tpharness.histories.thread_log.read import id_of_log
 from tpharness.protocol.parse import unreadable
 from tpharness.scenario.fields import normalize_time
@@ -26,6 +27,8 @@ __all__ = ["import_"]
 
 _THOUGH_WRONG = "imported though wrong"
 _LOG = "thread-log"
+_THREAD = "thread"
+_ALREADY = "a thread already"
 _BEGINNING = 10
 """Messages among which the first one of the user is looked for."""
 
@@ -34,7 +37,7 @@ _BEGINNING = 10
 class ImportFrom:
     """Makes a thread of a document."""
 
-    source: str
+    source: str | None
     agent: str
     thread_id: str | None
     at: str
@@ -47,19 +50,24 @@ class ImportFrom:
         value, messages = parsed.value, messages_of(parsed.value)
         if not parsed.ok:
             raise unreadable(parsed)
-        named = self._thread_id(document, value if self.source != _LOG else messages, messages)
+        source = self.source or format_of(value)
+        if source == _THREAD:
+            return _as_it_is(value, document, findings=parsed.findings)
+        if source is None or source not in READERS:
+            return _not_recognised(document, source)
+        named = self._thread_id(document, value if source != _LOG else messages, messages)
         odd = [finding for finding in parsed.findings if finding.level is not Level.MUST]
-        found = [finding for finding in parsed.findings if finding not in odd] + wrong_messages(messages, self.source)
+        found = [finding for finding in parsed.findings if finding not in odd] + wrong_messages(messages, source)
         try:
             options: Any = {"agent_id": self.agent, "thread_id": named, "at": self.at, "safe": not parsed.findings}
-            imported = READERS[self.source](messages, **options)
+            imported = READERS[source](messages, **options)
         except TpharnessError as error:  # what `check` finds is said, also where it is not why there is no thread
             error.findings = tuple(found or why_not_imported(error))
             if isinstance(error, ThreadError):
                 error.hint = "correct the messages at these places; `tpharness repair` says what it can mend"
             raise
         losses = [BatchNote.of_loss(loss) for loss in imported.losses]
-        if self.source == "ai-sdk" and are_version_4(messages, certain=False):
+        if source == "ai-sdk" and are_version_4(messages, certain=False):
             losses.insert(
                 0, BatchNote(line="messages of the AI SDK 4, read as the AI SDK 5 stores them", why="version 4")
             )
@@ -88,6 +96,33 @@ class ImportFrom:
         return f"import:{Path(self.folder, place)}-{_digest_of_beginning(messages)}"
 
 
+def _as_it_is(value: Any, document: BatchDocument, *, findings: Sequence[Finding]) -> DocumentDone:
+    """Pass a thread on, so that a store in which some are threads already is whole. ThreadError for an invalid one."""
+    wrong = [one for one in (*findings, *check_stored(value, _THREAD)) if one.level is Level.MUST]
+    if wrong:
+        error = ThreadError(f"{document.name} is a thread already, and not a valid one", findings=tuple(wrong))
+        error.hint = f"`tpharness repair {shlex.quote(document.name)}` says what it can mend"
+        raise error
+    line = f"{document.name}: {_ALREADY}, passed on as it is"
+    return DocumentDone(outcome=_ALREADY, value=value, notes=(BatchNote(line=line, what=line, why=_ALREADY),))
+
+
+def _not_recognised(document: BatchDocument, found: str | None) -> DocumentDone:
+    """Say of one among several what it is; UsageError for one alone."""
+    known = "|".join(READERS)
+    if found is None:
+        wrong = f"{document.name} could be in several formats, or in none that is known"
+        error = UsageError(wrong, hint=f"name it: --from {known}")
+    else:
+        hint = f"it takes {', '.join(READERS)}; name one with --from {known} if this is one"
+        error = UsageError(f"{document.name} looks like {found}, and import has no reader for it", hint=hint)
+    if document.alone:
+        raise error
+    return DocumentDone(
+        outcome="not recognised", code=2, notes=(BatchNote(line=error.line),), facts={"error": error.line}
+    )
+
+
 def _note(finding: Finding) -> BatchNote:
     return BatchNote(line=f"{finding.line()}; {finding.remedy}", why=finding.code)
 
@@ -109,7 +144,7 @@ def _is_of_user(message: Mapping[str, Any]) -> bool:
 
 def import_(
     files: Annotated[list[str], Argument(help="Messages as JSON: files, folders, JSON Lines; - is standard input.")],
-    source: Annotated[str, Option("--from", help=f"{', '.join(READERS)}.")],
+    source: Annotated[str | None, Option("--from", help=f"{', '.join(READERS)}; else it is recognised.")] = None,
     agent: Annotated[str, Option(help="The agent that answered.")] = "assistant",
     thread_id: Annotated[
         str | None,
@@ -130,7 +165,10 @@ def import_(
 
     What the thread does not have is reported on standard error, each kind once.
     """
-    if source not in READERS:
+    if source == _THREAD:
+        hint = "leave out --from: then each document is recognised, and threads are passed on as they are"
+        raise UsageError("--from: a thread needs no import", hint=hint)
+    if source is not None and source not in READERS:
         hint = did_you_mean(source, READERS, f"one of {', '.join(READERS)}")
         raise UsageError(f"--from: nothing is called {source!r}", hint=hint)
     if not agent or thread_id == "":

@@ -7,6 +7,7 @@ and noted as done. The first line says which command it was. Of several lines ab
 from __future__ import annotations
 
 import hashlib
+import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
@@ -18,8 +19,9 @@ from typing import Any
 import orjson
 
 from tpharness.errors import InputError, UsageError
+from tpharness.findings import shorten
 
-__all__ = ["FOLDER_LEDGER", "BatchLedger", "Entry", "digest_of"]
+__all__ = ["FOLDER_LEDGER", "BatchLedger", "Entry", "digest_of", "what_differs"]
 
 FOLDER_LEDGER = ".tpharness-done.jsonl"
 _FORMAT = "tpharness-done/1"
@@ -43,6 +45,41 @@ class Entry:
 def digest_of(data: bytes) -> str:
     """Return what changes when the bytes of a document change."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+_OPTION = re.compile(r"""(\w+)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|<[^<>]*>|[^(),]+)""")
+"""A field in the `repr` of the work, as Python writes it."""
+_RENAMED = {
+    "source": "--from",
+    "form": "--for",
+    "of_request": "accept --repair",
+    "posted": "--input",
+    "folder": "the folder",
+}
+_PLAIN = re.compile(r"<\w+\.\w+: (.*)>")
+
+
+def what_differs(before: str, now: str) -> str:
+    """Say in words in which options two commands differ, as the first lines of ledgers have them."""
+    (work, _, version), (other_work, _, other_version) = before.rpartition(" by "), now.rpartition(" by ")
+    if work.partition("(")[0] != other_work.partition("(")[0]:
+        return "it was another command"
+    options, other = (dict(_OPTION.findall(one)) for one in (work, other_work))
+    names = [name for name in {**options, **other} if options.get(name) != other.get(name)]
+    said = [
+        f"{_RENAMED.get(name, '--' + name.replace('_', '-'))} was {_given(options, name)}, and is {_given(other, name)}"
+        for name in names
+    ]
+    if version != other_version:
+        said.append(f"it was made by {version}, and this is {other_version}")
+    return "; ".join(said) or "an option differs"
+
+
+def _given(options: Mapping[str, str], name: str) -> str:
+    value = _PLAIN.sub(r"\1", options.get(name, "None"))
+    return {"None": "not given", "False": "not given", "True": "given", "''": "not given"}.get(
+        value, shorten(value, 60)
+    )
 
 
 class BatchLedger:
@@ -133,8 +170,9 @@ class BatchLedger:
             hint = "start without --resume, or with --force if the files there may be replaced"
             raise UsageError(f"nothing to go on with: {path} does not say what is done", hint=hint)
         if head.get("command") != command:
-            hint = f"that was: {head.get('command')}; this is: {command}; name another -o, or start with --force"
-            raise UsageError(f"{path} is of another command or other options", hint=hint)
+            other = what_differs(str(head.get("command")), command)
+            hint = "give the same options, name another -o, or start with --force"
+            raise UsageError(f"{path} is of another command or other options: {other}", hint=hint)
         for place, line in chain([(0, head)], lines):
             self._was_rejected = line.get(_REJECTED, self._was_rejected)
             if (found := _entry(line)) is not None:
