@@ -182,3 +182,14 @@ def test_a_result_that_something_else_has_changed_is_named(
     result.unlink()
     assert call(*args, "--resume").code == 1
     assert result.read_bytes() == made
+
+
+def test_an_output_that_cannot_be_locked_is_named(store: Path, tmp_path: Path, call: Any) -> None:
+    """With the option that names another, and nothing is written."""
+    (folder := tmp_path / "out").mkdir()
+    (folder / ".tpharness-done.lock").mkdir()  # as a folder that may not be written, for an administrator too
+    called = call("repair", str(store), "-o", str(folder))
+    assert called.code == 2
+    assert f"cannot write {folder}: Is a directory" in called.err
+    assert "name another -o, where you may write" in called.err
+    assert [path.name for path in folder.iterdir()] == [".tpharness-done.lock"]

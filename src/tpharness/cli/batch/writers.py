@@ -56,8 +56,13 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def _held(path: Path, option: str, lock: Path, process: Path) -> Iterator[None]:
+    try:
+        opened = lock.open("ab")
+    except OSError as error:
+        hint = f"name another {option}, where you may write"
+        raise InputError(f"cannot write {path}: {error.strerror} ({lock})", hint=hint) from error
     # Open until the lock is given back: closing a file gives back every lock that its process has on it.
-    with lock.open("ab") as opened, hold_lock(lock, seconds=_SECONDS) as held:
+    with opened, hold_lock(lock, seconds=_SECONDS) as held:
         if not held or not _is_at(lock, opened):  # else the run that held it has just removed it
             hint = f"wait for its end, and then go on with --resume; or name another {option}"
             raise UsageError(f"another run{_number_in(process)} writes {path}", hint=hint)
