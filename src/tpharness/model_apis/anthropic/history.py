@@ -88,7 +88,7 @@ def _user_blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for part in parts_of(message):
         result = read_tool_result(part)
         if result is not None:
-            content = [_block(item) for item in result.items]
+            content = [_block(item) for item in result.items if item != ""]  # A18: no text is empty
             if result.failed:
                 files += [block for block in content if block["type"] != "text"]
                 content = [block for block in content if block["type"] == "text"] or [_text(NO_WORDS)]
