@@ -101,6 +101,13 @@ def test_the_words_of_an_answer_stay_with_its_calls_once_these_are_complete() ->
     assert found("cycles-kept", replace(seen, turns=(replace(first, screen=unseen), second))) == []
 
 
+def test_what_is_left_of_a_cycle_is_said_in_words() -> None:
+    """Both are lost here: `no its call and no its result` was said of it."""
+    (check,) = [check for check in CHECKS.values() if check.name == "cycles-kept"]
+    (finding,) = check.find(evidence(HISTORY[0], DONE, ASKS))
+    assert finding.got == "neither its call nor its result"
+
+
 def run(number: int, call: Mapping[str, Any], call_id: str = "") -> ToolRunSeen:
     """A run of the ledger that had its effect."""
     state = LedgerRunState.COMPLETED

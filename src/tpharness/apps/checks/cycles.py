@@ -111,14 +111,14 @@ def _lost(evidence: AppEvidence, turn: TurnSeen, asked: Asked, earlier: TurnSeen
     results = {result.call_id for result in asked.told_results()}
     complete = [call for call, _ in complete_cycles(earlier)]
     for call in complete:
-        missing = [word for word, ids in (("its call", calls), ("its result", results)) if call.call_id not in ids]
+        missing = [word for word, ids in (("call", calls), ("result", results)) if call.call_id not in ids]
         meant = (earlier.number, "call", call.call_id) in gone or (len(missing) == 2 and "tools" in evidence.trims)
         if missing and not meant:
             expected = f"{call.name}({''.join(call.pieces)}) and its result"
             yield CYCLE_LOST.at(
                 place,
                 f"{CYCLE_LOST.title} (turn {earlier.number})",
-                got="no " + " and no ".join(missing),
+                got="neither its call nor its result" if len(missing) == 2 else f"no {missing[0]} of it",
                 expected=expected,
             )
     told = "\n".join(t.text for t in asked.history if t.role == "assistant")
