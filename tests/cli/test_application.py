@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,7 +26,6 @@ from tpharness.apps.client import PROFILES
 from tpharness.apps.config import AppConfig, load_config
 from tpharness.apps.engine import run_app
 from tpharness.apps.trouble import KINDS
-from tpharness.targets.server_process import free_port
 
 TOP = Path(__file__).parents[2]
 TABLE = """
@@ -271,11 +271,11 @@ def test_a_tool_that_is_not_offered_is_told_with_those_that_are(call: Call) -> N
 
 def test_an_application_that_runs_already_is_told_its_environment_and_awaited(call: Call) -> None:
     """The variables are printed before anything is waited for; nobody starts it here."""
-    port = free_port()
+    port, provider = two_ports()
     Path("tpharness.toml").write_text(
         f'[apps.a]\nurl = "http://127.0.0.1:{port}/chat"\nready = 0.2\nprovider_port = 0', "utf-8"
     )
-    done = call("app", "a", "--provider-port", str(free_port()))
+    done = call("app", "a", "--provider-port", str(provider))
     assert done.code == 2
     assert "export OPENAI_BASE_URL=http://127.0.0.1:" in done.out
     assert "nothing listens there within 0.2 s" in done.err
@@ -303,10 +303,18 @@ asyncio.run(main())
 """A program that serves the chat application and ends at one of the posts."""
 
 
+def two_ports() -> tuple[int, int]:
+    """Return two ports of loopback on which nothing listens; two that are looked for one by one may be the same."""
+    with socket.socket() as one, socket.socket() as other:
+        for taken in (one, other):
+            taken.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
+
+
 @pytest.fixture
 def running() -> Iterator[tuple[str, str]]:
     """The chat application as a user starts it: its address, and the port that it has been told its model is on."""
-    provider, port = (free_port() for _ in range(2))
+    provider, port = two_ports()
     environment = {
         **os.environ,
         "PYTHONPATH": f"{TOP}{os.pathsep}{TOP / 'src'}",
@@ -388,12 +396,14 @@ def test_a_run_says_what_it_cannot_see(call: Call, folder: Path) -> None:
 @pytest.mark.parametrize("post", [2, 3, 4, 5])
 def test_init_says_nothing_of_an_application_that_has_ended(call: Call, folder: Path, post: int) -> None:
     """Whatever it was asked then: one that does not answer has neither forgotten the first turn nor gone on."""
-    port, provider = (free_port() for _ in range(2))
+    port, provider = two_ports()
     source = DYING.format(post=post, port=port, provider=provider)
     (folder / "tpharness.toml").unlink()
-    with subprocess.Popen([sys.executable, "-c", source], cwd=TOP, env={**os.environ, "PYTHONPATH": str(TOP)}):
+    with subprocess.Popen([sys.executable, "-c", source], cwd=TOP, env={**os.environ, "PYTHONPATH": str(TOP)}) as dying:
         url = f"http://127.0.0.1:{port}/api/chat"
         done = call("app", "init", url, "--history", "last-message", "--provider-port", str(provider))
+        dying.kill()  # where it was not asked often enough to end by itself, which is a failure and no hang
+    assert dying.returncode == 1, done.err
     assert (done.code, done.out.count("history  ")) == (2, 0)
     assert "the application cannot be reached" in done.err
     assert not (folder / "tpharness.toml").exists()
