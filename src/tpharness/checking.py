@@ -22,7 +22,16 @@ from tpharness.wires import checked
 from tpharness.wires.checked import NO_EVENTS, UNFINISHED
 from tpharness.wires.registry import default_wire
 
-__all__ = ["RepairFormat", "check", "check_data", "check_json", "check_scenario", "input_beside", "is_input"]
+__all__ = [
+    "RepairFormat",
+    "check",
+    "check_data",
+    "check_json",
+    "check_scenario",
+    "input_beside",
+    "input_file",
+    "is_input",
+]
 
 RepairFormat: TypeAlias = Literal[
     "thread", "ai-sdk", "pydantic-ai", "thread-log", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
@@ -86,9 +95,14 @@ def _require_list(document: object) -> None:
 _INPUT = ".input.json"
 
 
+def input_file(stream: Path) -> Path:
+    """Return the file in which the input lies that a stream answers: `NAME.input.json` beside `NAME.sse`."""
+    return stream.with_suffix(_INPUT)
+
+
 def input_beside(file: Path, data: bytes) -> bytes | None:
     """Return the input that lies beside a stream which answers one, as `NAME.input.json` beside `NAME.sse`."""
-    beside = file.with_suffix(_INPUT)
+    beside = input_file(file)
     if file.suffix != ".sse" or not beside.is_file() or not checked.answers_input(data):
         return None
     posted = read_file(beside)

@@ -19,11 +19,12 @@ from tpharness.apps.ag_ui.options import PREFIX, PROMPT, PostOptions, address_of
 from tpharness.apps.ag_ui.rules import rule_lines, rules_badge
 from tpharness.certificate.summary import badge_picture
 from tpharness.cli.files import read_json
+from tpharness.cli.headers import parse_header
 from tpharness.cli.options import Exit, given_options
 from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
 from tpharness.cli.tracing import tracing
 from tpharness.errors import UsageError
-from tpharness.findings import Level, load_kinds, shorten
+from tpharness.findings import Level, load_kinds
 from tpharness.output import check_writable, json_text, write_atomically
 from tpharness.printable import counted, make_printable, without_credentials
 from tpharness.report import ConsoleReport, Destination, Report
@@ -134,14 +135,6 @@ def _only(servers: Sequence[str]) -> str:
     if len(servers) > 1:
         raise UsageError("a server ag-ui+… is played by itself", hint="run once for each server")
     return servers[0]
-
-
-def parse_header(text: str) -> tuple[str, str]:
-    """Return name and value of a header. UsageError for another text."""
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise UsageError(f"{shorten(text)} is not a header", hint="write 'Name: value'")
-    return name.strip(), value.strip()
 
 
 def _require_badge(path: Path) -> None:

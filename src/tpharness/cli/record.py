@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from tpharness.checking import input_file
 from tpharness.cli.options import Argument, Option
 from tpharness.cli.record_live import (
     STREAM,
     Wanted,
-    input_beside,
     record_live,
     say_recorded,
     verdict_words,
@@ -97,7 +97,7 @@ def _check_output(output: Path, force: bool) -> None:
         above = above.parent
     if not above.is_dir():
         raise UsageError(f"the folder {above} does not exist", hint="make the folder first, or correct the path")
-    written = [output, input_beside(output)] if output.suffix == STREAM else [output]
+    written = [output, input_file(output)] if output.suffix == STREAM else [output]
     for there in (one for one in written if one.exists() and not force):
         raise UsageError(f"{there} exists", hint="name another file, or replace it with --force")
 

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any, Never
 from urllib.parse import urlsplit
 
-from tpharness.checking import check
+from tpharness.checking import check, input_file
 from tpharness.cli.files import read_json
+from tpharness.cli.headers import parse_header
 from tpharness.cli.options import Exit
 from tpharness.cli.stop_signals import STOP
 from tpharness.cli.wires import over
 from tpharness.errors import InputError, TargetError, TpharnessError, UsageError
-from tpharness.findings import Level, shorten
+from tpharness.findings import Finding, Level, shorten
 from tpharness.output import json_text, write_atomically, write_bytes
 from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.versions import Version
@@ -36,7 +37,7 @@ from tpharness.trace.secrets import Secrets, secrets_of
 from tpharness.verdict.result import Result
 from tpharness.wires.registry import DEFAULT_WIRE, name_wire
 
-__all__ = ["STREAM", "Wanted", "input_beside", "record_live", "say_recorded", "verdict_words", "write_recorded"]
+__all__ = ["STREAM", "Wanted", "record_live", "say_recorded", "verdict_words", "write_recorded"]
 
 STREAM = ".sse"
 """What the name of a file ends in that has a stream alone."""
@@ -73,8 +74,9 @@ def record_live(wanted: Wanted) -> Never:
         if wanted.output.suffix == STREAM:
             raise UsageError("a .sse file has a stream alone", hint="with --thread, name it THEME/NAME.yaml")
     captured, interrupted = _captured(url, asked, headers, wanted.cut_after, wanted.cut_at)
-    fault, missed = _find_fault(captured, url), _missed_cut(captured, wanted.cut_after, wanted.cut_at)
-    noted = list(_notes(captured, fault, missed))
+    found = check(captured.data)
+    fault, missed = _find_fault(captured, found, url), _missed_cut(captured, wanted.cut_after, wanted.cut_at)
+    noted = list(_notes(found, fault, missed))
     secrets = _secrets(url, asked, headers)
     shown = secrets.wire(captured.data)
     if shown != captured.data:
@@ -105,11 +107,6 @@ def record_live(wanted: Wanted) -> Never:
     if lost is not None:
         raise lost
     raise Exit(1 if missed else 0)
-
-
-def input_beside(output: Path) -> Path:
-    """Return the file with the input that a stream of AG-UI answers, where `check` looks for it."""
-    return output.with_suffix(".input.json")
 
 
 def say_recorded(recorded: Scenario, output: Path, noted: Sequence[str] = (), *, live: str = "") -> None:
@@ -150,7 +147,7 @@ def verdict_words(result: Result) -> str:
 
 def _ask(wanted: Wanted) -> tuple[str, Any, dict[str, str]]:
     """Return the address, what is posted to it, and with which headers. UsageError for what is not an address."""
-    headers = dict(map(_header, wanted.headers))
+    headers = dict(map(parse_header, wanted.headers))
     if wanted.source.startswith(_AG_UI):
         from tpharness.cli.record_ag_ui import page_address, page_input  # noqa: PLC0415
 
@@ -175,7 +172,7 @@ def _write_stream_alone(captured: CapturedStream, asked: Any, output: Path, note
     write_bytes(str(output), captured.data)
     beside = ""
     if name_wire(captured.data) != DEFAULT_WIRE and isinstance(asked, dict):
-        written = input_beside(output)
+        written = input_file(output)
         write_atomically(str(written), json_text(asked) + "\n")
         beside = f", and the input that it answers to {written!s}"
     say(f"recorded {counted(len(captured.data), 'byte')} to {output!s}{beside}")
@@ -207,9 +204,9 @@ def _captured(
         return CapturedStream(data=bytes(came), end="network_failure", server="", cut=True), True
 
 
-def _find_fault(captured: CapturedStream, url: str) -> str:
+def _find_fault(captured: CapturedStream, found: Sequence[Finding], url: str) -> str:
     """Return how a stream broke off by itself, "" if it did not. TargetError for a stream without an event."""
-    codes = {finding.code for finding in check(captured.data)}
+    codes = {finding.code for finding in found}
     if "stream-without-events" in codes and not captured.cut:
         shown, size = shorten(without_credentials(url)), counted(len(captured.data), "byte")
         why = f"; {captured.fault}" if captured.fault else ""
@@ -222,11 +219,11 @@ def _find_fault(captured: CapturedStream, url: str) -> str:
     return captured.fault
 
 
-def _notes(captured: CapturedStream, fault: str, missed: str) -> Iterator[str]:
+def _notes(found: Sequence[Finding], fault: str, missed: str) -> Iterator[str]:
     """Yield what the replay does not say of a stream, such as what breaks no rule and is not what the server meant."""
     if fault:
         yield f"the stream broke off by itself: {fault}"
-    for finding in check(captured.data):
+    for finding in found:
         if finding.level is Level.SHOULD and finding.code not in _TORN:
             yield f"on the wire: {finding.line()}"
     if missed:
@@ -278,10 +275,3 @@ def _posted(prompts: Sequence[str], body: Path | None) -> Any:
         for number, text in enumerate(prompts, 1)
     ]
     return {"id": "tpharness", "trigger": "submit-message", "messages": messages}
-
-
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise UsageError(f"{shorten(text)} is not a header", hint="write 'Name: value'")
-    return name.strip(), value.strip()
