@@ -18,6 +18,7 @@ __all__ = [
     "LINES",
     "Output",
     "already_there",
+    "files_in",
     "open_output",
     "refuse_output",
     "refuse_own_output",
@@ -119,11 +120,15 @@ def refuse_own_output(files: Sequence[str], option: str, output: str) -> None:
             )
 
 
+def files_in(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder, but for ours with a dot."""
+    return (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+
+
 def already_there(folder: Path) -> str:
-    """Return the first of the files in a folder, and how many more there are; "" for none but ours with a dot."""
-    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    """Return the first of `files_in` a folder, and how many more there are; "" for none."""
     first, number = None, 0
-    for number, path in enumerate(found, start=1):  # noqa: B007  # the last is the number
+    for number, path in enumerate(files_in(folder), start=1):  # noqa: B007  # the last is the number
         first = path if first is None or path < first else first
     return f"{first} and {number - 1:,} more files" if number > 1 else f"{first}" if first is not None else ""
 

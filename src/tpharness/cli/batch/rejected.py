@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpharness.cli.batch.ledger import Entry, digest_of
-from tpharness.cli.batch.outputs import IN_USE, LINES, already_there, write_result
+from tpharness.cli.batch.outputs import IN_USE, LINES, already_there, files_in, write_result
 from tpharness.cli.batch.sources import BatchSource
 from tpharness.cli.batch.work import BatchDocument, BatchOptions
 from tpharness.cli.batch.writers import make_folder
@@ -83,7 +83,7 @@ class Rejected:
             for name in sorted(set(files) - texts):
                 if not (name.startswith(".") or texts & {name + _WHY, name + _TAKEN}):
                     yield str(Path(folder, name))
-        if not already_there(self.folder):
+        if not any(files_in(self.folder)):
             _marker(self.folder).unlink(missing_ok=True)
 
     def _is_edited(self, source: BatchSource, read: bytes | None) -> bool:
@@ -142,9 +142,10 @@ def refuse_rejected(options: BatchOptions) -> None:
     results = Path(options.output).resolve()
     if options.output != "-" and (folder.resolve() == results or results in folder.resolve().parents):
         raise UsageError(f"--rejected {folder} is inside of the results", hint="name a folder beside them")
-    there = already_there(folder)
+    there = any(files_in(folder))
     if there and not (options.resume or options.force):
-        raise UsageError(f"--rejected: the folder {folder} is not empty: {there}", hint=f"{IN_USE} folder")
+        what = already_there(folder)
+        raise UsageError(f"--rejected: the folder {folder} is not empty: {what}", hint=f"{IN_USE} folder")
     if there and _output_of(folder) != _beside(folder, options.output):
         hint = "name another folder, or the -o that the folder was made with"
         raise UsageError(f"--rejected: what is in {folder} was not rejected for -o {options.output}", hint=hint)
