@@ -55,7 +55,7 @@ def stream_change_for(difference: ThreadDifference, *, server: str, client: str)
     """Return what a server's stream has to say, where its thread is right and a client that is right holds another."""
     values, field = difference.values, _field_of(difference)
     if server in values and client not in values:
-        what = f"`{field}` {shorten(values[server], 80)}" if field else _held(values[server])
+        what = _named(values[server], field)
         why = (
             _SENT.get(field, "a carrier says it, where the wire has no field for it")
             if field
@@ -63,20 +63,30 @@ def stream_change_for(difference: ThreadDifference, *, server: str, client: str)
         )
         return f"send {what}, which is in the server's thread: {why}"
     if client in values and server not in values:
-        what = f"`{field}` {shorten(values[client], 80)}" if field else _held(values[client])
+        what = _named(values[client], field)
         if not field and _is_complete(values[client]):
             return f"end the stream as the run did: it says that the run completed, so that a client has {what}"
         return f"do not send {what}, which is not in the server's thread"
     if server in values and client in values:
-        sent, held = (
-            f'"{text}"' if field in _TEXTS and isinstance(value, str) else text
-            for text, value in zip(
-                shorten_both(values[server], values[client], 60), (values[server], values[client]), strict=True
-            )
-        )
+        sent, held = _both(values[server], values[client], field)
         why = _SENT.get(field, "a carrier says it, where the wire has no field for it")
         return f"have the stream say `{field}` {sent}, not {held}: {why}"
     return ""
+
+
+def _named(value: Any, field: str) -> str:
+    """Return what only one side has, in words: a field with its value, or a turn, message or part."""
+    return f"`{field}` {shorten(value, 80)}" if field else _held(value)
+
+
+def _both(one: Any, other: Any, field: str) -> tuple[str, str]:
+    """Return two values of a field, shortened alike, texts of somebody in quotation marks."""
+    shown = shorten_both(one, other, 60)
+    quoted = [
+        f'"{text}"' if field in _TEXTS and isinstance(value, str) else text
+        for text, value in zip(shown, (one, other), strict=True)
+    ]
+    return quoted[0], quoted[1]
 
 
 def _held(item: Any) -> str:
@@ -132,15 +142,11 @@ def _field_of(difference: ThreadDifference) -> str:
 def _words(value: Any, field: str, why_item: Callable[[Any], str]) -> tuple[str, str]:
     """Return what only one side has, in words, and behind a colon why it is there or not, as far as that is known."""
     why = FIELD_REASONS.get(field, "") if field else why_item(value)
-    what = f"`{field}` {shorten(value, 80)}" if field else _held(value)
-    return what, f": {why}" if why else ""
+    return _named(value, field), f": {why}" if why else ""
 
 
 def _set(difference: ThreadDifference, field: str, *, wrong: Any, right: Any) -> str:
-    wanted, held = (
-        f'"{text}"' if field in _TEXTS and isinstance(value, str) else text
-        for text, value in zip(shorten_both(right, wrong, 60), (right, wrong), strict=True)
-    )
+    wanted, held = _both(right, wrong, field)
     if field == "timestamp":
         kind = next((kind for kind in TIME_REASONS if f"({kind})" in difference.symptom), "")
         why = TIME_REASONS.get(kind, "")
