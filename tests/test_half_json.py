@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.modules import load_module
 
 from tpharness.wires.vsp.partial_json import NOTHING, parse_partial_json
 
@@ -18,18 +17,7 @@ SECTION = (TOP / "docs" / "HISTORIES.md").read_text("utf-8").partition("<!-- hal
 TABLE = SECTION.partition("<!-- half JSON: end -->")[0]
 
 
-def load_script() -> Any:
-    """Return the script as a module."""
-    spec = importlib.util.spec_from_file_location("half_json", TOP / "scripts" / "half_json.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["half_json"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-half_json = load_script()
+half_json = load_module(TOP / "scripts" / "half_json.py")
 
 
 @pytest.mark.parametrize(

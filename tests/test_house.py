@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.modules import load_module
 
 SCRIPT = Path(__file__).parent.parent / "scripts" / "house.py"
 
@@ -36,18 +35,7 @@ MAY_SAY_TOLD = 285
 """How often the word stands in `src`, where sent, reported or given often says more."""
 
 
-def load_script() -> Any:
-    """Return the script as a module."""
-    spec = importlib.util.spec_from_file_location("house", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["house"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-house = load_script()
+house = load_module(SCRIPT)
 
 
 def test_every_command_that_is_measured_has_a_ceiling() -> None:

@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import socket
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,21 +15,12 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.modules import load_module
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "plain_ag_ui.py"
 
 
-def load_example() -> Any:
-    """Return the example as a module."""
-    spec = importlib.util.spec_from_file_location("plain_ag_ui", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["plain_ag_ui"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-plain = load_example()
+plain = load_module(EXAMPLE)
 
 
 class Defect(NamedTuple):
