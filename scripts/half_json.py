@@ -5,7 +5,7 @@
 
 Each text is what a model means to say as the arguments of a call. It is cut after each of its characters but the last,
 and every reader is given what had come by then. What it shows is compared with what was meant: a value that is not
-there yet is no mistake, half a text is none, and a number that is another one is.
+there yet is not a mistake, nor is half a text, and a number that is another one is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a command that judges documents says of one among several that is nothing which it judges."""
+"""What a command that judges documents says of one among several that it does not judge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["not_judged"]
 
 
 def not_judged(error: TpharnessError) -> DocumentDone:
-    """Return what is said of one document among several that is nothing which the command judges.
+    """Return what is said of one document among several that the command does not judge.
 
     "Refused" would be what an API does with a request.
     """
