@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -28,6 +28,7 @@ from tpharness.apps.effects import EffectLedger, MountedLedger
 from tpharness.apps.judge import demand_should, judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
+from tpharness.apps.own_loop import on_own_loop
 from tpharness.apps.play import NotPlayedError, Player
 from tpharness.apps.process import EXITED, AppProcess, until_it_listens
 from tpharness.apps.provider.server import Provider
@@ -88,20 +89,10 @@ def run_app(options: AppOptions) -> Iterator[RunEvent]:
 
     UsageError or TargetError where it cannot be begun; UsageError also where a method of the request profile raises.
     """
-    with asyncio.Runner() as runner:
-        events = play_app(options)
-        try:
-            while True:
-                try:
-                    event = runner.run(_next(events))
-                except StopAsyncIteration:
-                    return
-                yield event
-        finally:
-            runner.run(_close(events))
+    return on_own_loop(play_app(options))
 
 
-async def play_app(options: AppOptions) -> AsyncIterator[RunEvent]:
+async def play_app(options: AppOptions) -> AsyncGenerator[RunEvent, None]:
     """Play the cases on the running loop, and yield the events of the run."""
     require_loopback(options.config, owned=options.owned)
     config = options.config
@@ -385,13 +376,3 @@ def _exercised(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
         for clause in result.clauses:
             found[clause] = (*found.get(clause, ()), result.id)
     return found
-
-
-async def _next(events: AsyncIterator[RunEvent]) -> RunEvent:
-    return await anext(events)
-
-
-async def _close(events: AsyncIterator[RunEvent]) -> None:
-    close = getattr(events, "aclose", None)
-    if close is not None:
-        await close()

@@ -39,24 +39,13 @@ class AppRecord:
     def files(self, result: Result, secrets: Secrets) -> CaseFiles:
         """Return what a trace says of the case."""
         out = CaseLines(secrets)
-        out.add(
-            {
-                "kind": "case",
-                "id": result.id,
-                "description": self.evidence.case.title,
-                "clauses": list(result.clauses),
-                "rulings": [],
-                "outcome": result.outcome.value,
-                "reason": secrets.text(result.reason),
-                "versions": [],
-                "seconds": round(result.seconds, 6),
-                "played": "of each stream there are the events that the client read, and not the bytes that made them",
-                "server": {"name": self.app, "reference": False},
-                "client": {"name": self.client, "reference": False},
-            }
+        out.application_case(
+            result,
+            about=self.evidence.case.title,
+            played="of each stream there are the events that the client read, and not the bytes that made them",
+            server=self.app,
+            client=self.client,
         )
-        for finding in result.findings:
-            out.add({"kind": "finding", **finding.as_json()})
         for turn in self.evidence.turns:
             out.add(self._turn(turn, out))
             for asked in turn.asked:

@@ -50,7 +50,7 @@ class _Playing:
     """Why no case can be played, "" if they can be."""
     reported: bool = False
     """Whether a test has said so."""
-    _events: AsyncIterator[RunEvent] | None = None
+    _events: AsyncGenerator[RunEvent, None] | None = None
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="tpharness"))
     _runner: asyncio.Runner = field(default_factory=asyncio.Runner)
     _ended: bool = False
@@ -105,14 +105,9 @@ class _Playing:
         self._thread.shutdown()
 
     def _close(self) -> None:
-        events = self._events
-        if isinstance(events, AsyncGenerator):
-            self._runner.run(_close(events))
+        if self._events is not None:
+            self._runner.run(self._events.aclose())
         self._runner.close()
-
-
-async def _close(events: AsyncGenerator[RunEvent, None]) -> None:
-    await events.aclose()
 
 
 @pytest.hookimpl(tryfirst=True)  # so that -k, -m and --lf see them

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from tpharness.apps.ag_ui.page import ChatPage
 from tpharness.apps.ag_ui.places import EVENT, PLACES
 from tpharness.apps.ag_ui.post import AnswerEnd, PostAnswer, Poster
 from tpharness.apps.ag_ui.tracing import PostRecord
+from tpharness.apps.own_loop import on_own_loop
 from tpharness.errors import TargetError
 from tpharness.findings import Finding, Level, shorten
 from tpharness.printable import without_credentials
@@ -71,21 +72,7 @@ class _Played:
 
 def run_posts(options: PostOptions) -> Iterator[RunEvent]:
     """Play the cases and yield the events of the run. UsageError or TargetError where it cannot be begun."""
-    with asyncio.Runner() as runner:
-        events = play_posts(options)
-        try:
-            while True:
-                try:
-                    event = runner.run(_next(events))
-                except StopAsyncIteration:
-                    return
-                yield event
-        finally:
-            runner.run(events.aclose())
-
-
-async def _next(events: AsyncIterator[RunEvent]) -> RunEvent:
-    return await anext(events)
+    return on_own_loop(play_posts(options))
 
 
 async def play_posts(options: PostOptions) -> AsyncGenerator[RunEvent, None]:

@@ -35,24 +35,13 @@ class PostRecord:
     def files(self, result: Result, secrets: Secrets) -> CaseFiles:
         """Return what a trace says of the case."""
         out = CaseLines(secrets)
-        out.add(
-            {
-                "kind": "case",
-                "id": result.id,
-                "description": self.about,
-                "clauses": list(result.clauses),
-                "rulings": [],
-                "outcome": result.outcome.value,
-                "reason": secrets.text(result.reason),
-                "versions": [],
-                "seconds": round(result.seconds, 6),
-                "played": "posted to the server's own endpoint: there are no threads, and no run of the reference",
-                "server": {"name": self.server, "reference": False},
-                "client": {"name": self.client, "reference": False},
-            }
+        out.application_case(
+            result,
+            about=self.about,
+            played="posted to the server's own endpoint: there are no threads, and no run of the reference",
+            server=self.server,
+            client=self.client,
         )
-        for finding in result.findings:
-            out.add({"kind": "finding", **finding.as_json()})
         for run, answer in enumerate(one for one in self.answers if one.is_stream):
             packets = _packets(answer)
             out.wire("client", run, answer.data, out.stream(answer.data), packets)

@@ -15,6 +15,7 @@ from tpharness.trace.format import MAX_CASE, decode_line, encode_line
 from tpharness.trace.secrets import Secrets, shown_headers
 from tpharness.trace.tape import TapeNote
 from tpharness.trace.write import CaseFiles
+from tpharness.verdict import Result
 from tpharness.wires.sse.frames import split_frames
 
 __all__ = ["CaseLines"]
@@ -56,6 +57,30 @@ class CaseLines:
         """Say that something is left out, once."""
         if words not in self._cuts:
             self._cuts.append(words)
+
+    def application_case(self, result: Result, *, about: str, played: str, server: str, client: str) -> None:
+        """Add the line of a case that was played on an application, and its findings: such a case has no scenario.
+
+        `played` says what the trace does not have of the playing; `server` and `client` are the names of the two.
+        """
+        self.add(
+            {
+                "kind": "case",
+                "id": result.id,
+                "description": about,
+                "clauses": list(result.clauses),
+                "rulings": [],
+                "outcome": result.outcome.value,
+                "reason": self._secrets.text(result.reason),
+                "versions": [],
+                "seconds": round(result.seconds, 6),
+                "played": played,
+                "server": {"name": server, "reference": False},
+                "client": {"name": client, "reference": False},
+            }
+        )
+        for finding in result.findings:
+            self.add({"kind": "finding", **finding.as_json()})
 
     # ------------------------------------------------------------------------------------------------ streams
 
