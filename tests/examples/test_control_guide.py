@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.examples.stdio import asked
 
 from tpharness.reference_app.openapi import openapi_document
 from tpharness.targets.forms import problems
@@ -42,11 +43,13 @@ def test_the_example_answers_as_the_guide_prints_it() -> None:
     """Requests go in, the printed answers come out; the capabilities are each implementation's own."""
     requests = [message for name, message in MESSAGES if name == "stdioRequest"]
     printed = {m["id"]: m for name, m in MESSAGES if name == "stdioAnswer" and "error" not in m}
-    assert len(requests) == 11
-    undeclared = next(request for request in requests if request["op"] == "import")
-    requests.remove(undeclared)
+    assert len(requests) == 12
+    undeclared = [request for request in requests if request["op"] in ("import", "keep")]
+    requests = [request for request in requests if request not in undeclared]
     requests.sort(key=lambda request: bool(request["op"] == "stop"))  # the guide has it before what is optional
-    assert "imported" in printed.pop(undeclared["id"])
+    assert ["imported" in printed.pop(undeclared[0]["id"]), "kept" in printed[undeclared[1]["id"]]] == [True, True]
+    with asked(sys.executable, HERE / "examples" / "plain_history.py") as ask:
+        assert ask(undeclared[1]) == printed.pop(undeclared[1]["id"])
     done = subprocess.run(
         [sys.executable, str(HERE / "examples" / "plain_python.py"), "--stdio"],
         input="".join(json.dumps(request) + "\n" for request in requests),

@@ -31,7 +31,7 @@ from tpharness.run.plan import base_case
 from tpharness.scenario.records import CutAt, Scenario
 from tpharness.verdict.result import CheckState, Outcome, Result
 
-__all__ = ["CHECK_NAMES", "check_moment", "next_input", "play_history"]
+__all__ = ["CHECK_NAMES", "NEXT_USER", "check_moment", "next_input", "play_history", "with_provider"]
 
 NOT_READ_BACK = Kind("history-not-read-back")
 CHECK_NAMES = ("read-back", "interruption-shown", "append-only", *(f"accepted-{name}" for name in API_NAMES))
@@ -89,11 +89,11 @@ def check_moment(moment: Moment, history: HistoryDialect) -> dict[str, list[Find
         payload = next_input(history, document, provider)
         if payload is None:
             continue
-        found[f"accepted-{provider}"] = _with_provider(provider, check_payload(provider, payload))
+        found[f"accepted-{provider}"] = with_provider(provider, check_payload(provider, payload))
         if earlier is not None and moment.before is not None:
             past = _earlier_input(moment.before, moment.at_model_call, earlier, history, provider)
             differences = check_append_only(_with_text_blocks(past), _with_text_blocks(payload))
-            found.setdefault("append-only", []).extend(_with_provider(provider, differences))
+            found.setdefault("append-only", []).extend(with_provider(provider, differences))
     return found
 
 
@@ -166,7 +166,8 @@ def _with_text_blocks(payload: Any) -> Any:
     ]
 
 
-def _with_provider(provider: ApiName, findings: Iterable[Finding]) -> list[Finding]:
+def with_provider(provider: ApiName, findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings, each with the API that it is about."""
     return [finding.with_place(side=provider) for finding in findings]
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "API_NAMES",
     "ApiName",
     "CallContent",
+    "ComparesDocuments",
     "HistoryDialect",
     "ResultContent",
     "RetriesCalls",
@@ -133,4 +134,16 @@ class RetriesCalls(Protocol):
     @property
     def retries_calls(self) -> bool:
         """Whether it does: then an error does not end its run."""
+        ...
+
+
+@runtime_checkable
+class ComparesDocuments(Protocol):
+    """A history that other programs may keep as well: a target can declare it."""
+
+    def entries(self, document: Any) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return the entries of a document with their JSON pointers, without what each program fills in as it likes.
+
+        InputError for a document of which a reader would not get everything.
+        """
         ...

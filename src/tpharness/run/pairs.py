@@ -1,4 +1,4 @@
-"""Expand one request into runs: every server with every client, and every history by itself. Pure.
+"""Expand one request into runs: every server with every client, and with every history. Pure.
 
 In: names of servers, clients, dialects and faults as users write them. Out: the options of each run, by the pair that
 plays it. UsageError says which names cannot be combined.
@@ -28,14 +28,14 @@ def plan_runs(
 ) -> Mapping[Pair, RunOptions]:
     """Return the runs by pair. The reference plays a side for which no target is named.
 
-    `options` are shared by all runs. UsageError for a shard of several runs, and for a history with a target or fault.
+    `options` are shared by all runs. UsageError for a shard of several runs, and for a history with a client or fault.
     """
     versions, histories = parse_dialects(dialects)
     wires = tuple(WIRES) if options.wire == "all" else (options.wire,)
-    if histories and (servers or clients or options.faults or options.compare):
+    if histories and (clients or options.faults or options.compare):
         raise UsageError(
-            "histories are kept by the reference in this process, by themselves and without faults",
-            hint="leave --server, --client, --fault and --compare away, or name a version: --dialect 0.0.4",
+            "histories are kept by a server, without a client and without faults",
+            hint="leave --client, --fault and --compare away, or name a version: --dialect 0.0.4",
         )
     if options.order is not None and (histories or options.jobs > 1 or options.cluster or options.shard is not None):
         raise UsageError(
@@ -54,8 +54,8 @@ def plan_runs(
             for wire in wires:
                 pair = Pair(server=server, client=client, wire=wire if len(wires) > 1 else "")
                 runs[pair] = replace(shared, server=server, client=client, wire=wire)
-    for name in histories:
-        runs[Pair(server="reference", client=f"history {name}")] = replace(shared, history=name)
+    for server, name in product(servers or ["reference"], histories):
+        runs[Pair(server=server, client=f"history {name}")] = replace(shared, server=server, history=name)
     return runs
 
 

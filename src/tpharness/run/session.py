@@ -323,14 +323,23 @@ class Session:
         return None if self.trace is Traced.NONE else partial(tracing.record_place, self.players)
 
     async def _play_once(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+        async def judged() -> Result:
+            return judge_played(case, await playing())
+
+        return await self.attempt(case, judged)
+
+    async def attempt(self, case: Case, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Return the result of work on a target, or the one that says what the target did instead of answering.
+
+        After five consecutive cases without an answer nothing is tried any more.
+        """
         clauses = case.scenario.clauses
         if self._outages >= _MOST_OUTAGES:
             reason = f"not tried: {_MOST_OUTAGES} cases in a row had no answer: {self._outage}"
             outage = Outage(what=self._outage)
             return Result(id=case.id, outcome=Outcome.COULD_NOT_RUN, reason=reason, outage=outage, clauses=clauses)
         try:
-            evidence = await playing()
-            result = judge_played(case, evidence)
+            result = await work()
         except JudgedTooLongError as error:
             self._outages = 0
             finding = TOO_LONG.at(Place(case=case.id), f"{error} of computing", expected=f"at most {error.seconds:g} s")

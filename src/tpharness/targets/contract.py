@@ -72,6 +72,7 @@ class Capabilities:
     detects: tuple[str, ...] = ()
     wires: tuple[str, ...] = DEFAULT_WIRES
     answers: tuple[str, ...] = ()
+    histories: tuple[str, ...] = ()
 
     @property
     def shows_interrupted(self) -> Version | None:
@@ -219,7 +220,7 @@ class AnsweringTarget(Protocol):
     """A target that says something of a thread which it is given, and that it need not have written."""
 
     async def answer(self, question: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer one of `QUESTIONS`, as control.schema.json has request and answer. TargetError if it does not."""
+        """Answer one of `QUESTIONS`, or `keep`, as control.schema.json has both. TargetError if it does not."""
         ...
 
 

@@ -55,8 +55,8 @@ __all__ = [
 CONTRACT = "1.2"
 """The version of the contract that is spoken here."""
 
-ANSWERS = {"hash": "hashed", "migrate": "migrated", "history": "history", "import": "imported"}
-"""What a target is asked of a thread → the name of the answer."""
+ANSWERS = {"hash": "hashed", "migrate": "migrated", "history": "history", "import": "imported", "keep": "kept"}
+"""What a target is asked of a thread, or to keep of a case → the name of the answer."""
 
 _MOST = 3
 _FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable", "integrity")
@@ -75,6 +75,7 @@ _CAPABILITIES = frozenset(
         "disconnect",
         "detects",
         "wires",
+        "histories",
     )
 )
 _MISSPELT = 0.85
@@ -134,6 +135,7 @@ def capabilities_json(capabilities: Capabilities, roles: Sequence[str]) -> dict[
         "detects": list(capabilities.detects),
         "wires": list(capabilities.wires),
         **{question: question in capabilities.answers for question in QUESTIONS},
+        **({"histories": list(capabilities.histories)} if capabilities.histories else {}),
         "readings": capabilities.readings.as_json(),
     }
 
@@ -163,6 +165,7 @@ def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
         detects=tuple(value.get("detects", ())),
         wires=tuple(value.get("wires", DEFAULT_WIRES)),
         answers=tuple(question for question in QUESTIONS if value.get(question, False)),
+        histories=tuple(value.get("histories", ())),
         **{name: value.get(name, False) for name in _FLAGS},
     )
 

@@ -12,7 +12,15 @@ from tpharness.histories.langchain.events import cli_events
 from tpharness.histories.langchain.formats import FORMATS, Formats
 from tpharness.histories.langchain.javascript import FORMATS_JS, stored_messages
 from tpharness.histories.langchain.reducer import Reducer, half_calls
-from tpharness.histories.langchain.state import Message, human, messages_of, read_state, text_of
+from tpharness.histories.langchain.state import (
+    Message,
+    ai_calls,
+    calls_of_the_api,
+    human,
+    messages_of,
+    read_state,
+    text_of,
+)
 from tpharness.histories.langchain.turn_contents import turn_contents
 from tpharness.histories.projections import ApiName, TurnContent, writer_for
 from tpharness.journal import Journal
@@ -86,6 +94,22 @@ class LangChainDialect:
     def turn_contents(self, document: Any) -> list[TurnContent]:
         """Return what the messages keep, one entry for each agent turn; the buffers do not count as kept."""
         return turn_contents(messages_of(document))
+
+    def entries(self, document: Any) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return the messages of a state, without ids, names and what an integration notes of a response."""
+        where = "/messages" if isinstance(document, Mapping) else ""
+        return [(f"{where}/{index}", _compared(message)) for index, message in enumerate(messages_of(document))]
+
+
+def _compared(message: Message) -> dict[str, Any]:
+    data = message["data"]
+    compared: dict[str, Any] = {"type": message["type"], "content": data["content"]}
+    if message["type"] == "tool":
+        return {**compared, "tool_call_id": data["tool_call_id"], "status": data.get("status") or "success"}
+    if message["type"] == "ai":
+        compared["calls"] = [{name: call[name] for name in ("id", "name", "args")} for call in ai_calls(message)]
+        compared["calls_of_the_api"] = calls_of_the_api(message, str)
+    return compared
 
 
 LANGCHAIN: Mapping[str, LangChainDialect] = {

@@ -29,7 +29,7 @@ from tpharness.histories.message_parts.records import (
 )
 from tpharness.histories.message_parts.releases import PROGRAMS
 
-__all__ = ["DecodeResult", "decode", "dumps", "encode", "loads"]
+__all__ = ["DROPPED", "DecodeResult", "decode", "dumps", "encode", "loads"]
 
 DROPPED = Kind("history-line-dropped")
 UI_DROPPED = Kind("history-ui-extra-dropped")

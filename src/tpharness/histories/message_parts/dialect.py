@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+from tpharness.errors import InputError
+from tpharness.facts import parse_tool_args
 from tpharness.histories.message_parts.as_planned import instructions, with_pairs
-from tpharness.histories.message_parts.codec import decode, dumps, encode, loads
+from tpharness.histories.message_parts.codec import DROPPED, decode, dumps, encode, loads
 from tpharness.histories.message_parts.input_anthropic import anthropic_input
 from tpharness.histories.message_parts.input_chat import chat_input, openrouter_input
 from tpharness.histories.message_parts.input_gemini import gemini_input
 from tpharness.histories.message_parts.input_items import InputItem, input_items
 from tpharness.histories.message_parts.input_responses import responses_input
 from tpharness.histories.message_parts.load import Row, for_model, load
-from tpharness.histories.message_parts.records import EVENTS, AssistantMessage, TextPart, UserMessage, Variant
+from tpharness.histories.message_parts.records import (
+    EVENTS,
+    AssistantMessage,
+    OtherEntry,
+    TextPart,
+    UserMessage,
+    Variant,
+)
 from tpharness.histories.message_parts.releases import PROGRAMS
 from tpharness.histories.message_parts.replay import UIEvent, replay
 from tpharness.histories.message_parts.store import count_user_cuts, history_events
 from tpharness.histories.message_parts.turn_contents import turn_contents
-from tpharness.histories.projections import ApiName, TurnContent, writer_for
+from tpharness.histories.projections import ApiName, TurnContent, canonical_text, writer_for
 from tpharness.journal import Journal
 
 __all__ = ["MESSAGE_PARTS", "WRITTEN_FOR", "MessageParts"]
@@ -121,6 +131,18 @@ class MessageParts:
         """Return what the stored document keeps, one entry for each agent turn."""
         return turn_contents(decode(document, self.variant).events)
 
+    def entries(self, document: Any) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return the messages, errors and interruptions of a document, without ids, times and fields for the UI."""
+        read = decode(document, self.variant)
+        if read.dropped:
+            wrong = next(finding for finding in read.findings if finding.kind is DROPPED)
+            raise InputError(f"{self.name}: {wrong.place.pointer or 'the document'} cannot be read: {wrong.message}")
+        return [
+            (f"/{line}", {"type": type(event).__name__, "data": _compared(encode(event)["data"])})
+            for line, event in zip(read.lines, read.events, strict=True)
+            if not isinstance(event, OtherEntry)
+        ]
+
     def _loaded(self, document: Any) -> list[Row]:
         read = decode(document, self.variant)
         program = PROGRAMS.get(self.variant)
@@ -130,6 +152,23 @@ class MessageParts:
             else load(read.events, read.lines, program)
         )
 
+
+def _compared(data: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in data.items() if name not in _OWN}
+    return {**kept, "parts": [_compared_part(part) for part in kept["parts"]]} if "parts" in kept else kept
+
+
+def _compared_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a part without the order of the keys of arguments that may have come as an object, which has none."""
+    raw = part.get("arguments_json")
+    value = parse_tool_args(raw) if isinstance(raw, str) else None
+    if not isinstance(value, dict) or json.dumps(value, separators=(",", ":"), ensure_ascii=False) != raw:
+        return part
+    return {**part, "arguments_json": canonical_text(value)}
+
+
+_OWN = ("id", "created_at", "ui_extra", "side_effects", "task_metadata")
+"""Fields of an event that each program fills in as it likes."""
 
 MESSAGE_PARTS: Mapping[str, MessageParts] = {
     f"message-parts/{variant}": MessageParts(variant=variant) for variant in EVENTS
