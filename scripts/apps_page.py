@@ -80,6 +80,8 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "hidden": (("failure-as-finish",), "showed a failure of the model as an ordinary end"),
     "stream": (("stream-refused",), "sent a stream that its own kind of client refuses"),
+    "other chat": (("other-chat-ended",), "ended the answer in one chat when its user stopped or left another"),
+    "tool unused": (("tool-not-run",), "did not run a tool any more after an interruption"),
     "in vain": (("approved-not-run",), "did not run a tool that its user had approved"),
     "exited": (("app-exited",), "ended its process"),
     "not judged": ((), "could not be judged in this case"),

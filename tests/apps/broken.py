@@ -48,6 +48,7 @@ LEDGER = {"effects": "ledger"}
 RETURNS = ("tool-returns/empty-text", "tool-returns/very-much")
 FAILS = ("tool-fails/with-an-error", "tool-fails/one-of-two")
 RACES = ("stop-button/twice", "stop-button/after-the-end", "stop-button/and-a-message")
+AFTERWARDS = ("user-leaves/then-a-tool", "stop-button/then-a-tool")
 APPROVALS = ("approval/in-two-tabs", "approval/after-reload")
 LONG = ("long-chat/many-turns", "long-chat/many-steps")
 ROWS = [
@@ -55,6 +56,22 @@ ROWS = [
     broken("alive", Defect.FAILS_ONCE, "next-turn-failed"),
     broken("answered", Defect.MUTES_NEXT, "answer-unseen"),
     broken("answered", Defect.SHOWS_TWICE, "answer-shown-twice"),
+    replace(
+        broken("answered", Defect.STOPS_ALL, "other-chat-ended", stop=STOP, concurrency=1),
+        cases=("two-chats/stop-the-first", "two-chats/leave-the-first"),
+    ),
+    replace(
+        broken("answered", Defect.STOPS_BY_ONE_FLAG, "other-chat-ended", stop=STOP, concurrency=1),
+        besides=frozenset({"stop-ignored"}),  # the flag is looked at when the model says something
+        cases=("two-chats/stop-the-first",),
+    ),
+    replace(broken("answered", Defect.STAYS_STOPPED, "run-broken-off", stop=STOP), cases=AFTERWARDS),
+    replace(broken("effects", Defect.STAYS_ABORTED, "tool-not-run", **COUNTED), cases=AFTERWARDS),
+    replace(
+        broken("stream-valid", Defect.FINISHES_STOP, "stop-as-finish", stop=STOP),
+        besides=frozenset({"stream-irregular"}),  # the text is still open
+    ),
+    broken("same-view", Defect.VIEWS_HALF_AS_DONE, "half-shown-as-done", **VIEWED),
     replace(broken("alive", Defect.KEEPS_STOP, "next-turn-failed", stop=STOP), cases=RACES),
     replace(
         broken("user-turns", Defect.SAVES_STOP_LATE, "user-turn-lost", stop=STOP),

@@ -120,6 +120,12 @@ class Defect(StrEnum):
     REPEATS_MESSAGE = (
         "where the model's API has failed, the user's message is stored once more, and the model asked again"
     )
+    STOPS_ALL = "whoever stops or leaves a chat ends the runs of all chats"
+    STOPS_BY_ONE_FLAG = "a stop sets one flag for all chats, and ends the first run that looks at it"
+    STAYS_STOPPED = "after an interruption a run ends with its first call, whose tool does not begin"
+    STAYS_ABORTED = "after an interruption a tool is given up before it begins, and the model is told so"
+    FINISHES_STOP = "a run that is stopped ends as an ordinary finish"
+    VIEWS_HALF_AS_DONE = "the view after a reload has half a text as a part that is done"
     HIDES_HALF_TEXT = "the view after a reload leaves out unfinished answers"
     ANSWERS_NO_VIEW = "the view after a reload is a page"
     ASKS_TWICE = "the model is asked twice for every answer"
@@ -142,6 +148,7 @@ class Stored:
     half: set[int] = field(default_factory=set)
     run: asyncio.Task[None] | None = None
     stopped: bool = False
+    pressed: bool = False
     viewed: bool = False
     written: asyncio.Event = field(default_factory=asyncio.Event)
     waiting: list[tuple[Json, Json]] = field(default_factory=list)
@@ -184,6 +191,7 @@ class ChatApp:
         self.environment: Mapping[str, str] = {}
         self.chats: dict[str, Stored] = {}
         self.requests = 0
+        self.stop_is_wanted = False
         self._model: ChatModel | None = None
         self._tasks: set[asyncio.Task[str]] = set()
 
@@ -239,12 +247,14 @@ class ChatApp:
             chat.waiting = chat.answered
         response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache"})
         await response.prepare(request)
+        chat.pressed = False
         chat.run = asyncio.create_task(self._run(chat, self.writer(chat, body, response), approvals))
         try:
             await (asyncio.shield(chat.run) if self._has(Defect.RUNS_ON) else chat.run)
         except asyncio.CancelledError:
-            if chat.run.cancelled():
+            if chat.run.cancelled() and chat.pressed:
                 return response  # stopped by the button
+            self._end_all()
             raise
         return response
 
@@ -255,7 +265,7 @@ class ChatApp:
         if place is not None:
             again = body["trigger"] == "regenerate-message"
             if not self._has(Defect.KEEPS_OLD_ANSWER if again else Defect.KEEPS_BRANCH):
-                chat.replaced += chat.messages[place + again :]
+                chat.replaced += marked(chat)[place + again :]
                 del chat.messages[place + again :]
                 chat.half = {index for index in chat.half if index < place}
             if again:
@@ -272,10 +282,22 @@ class ChatApp:
         chat = self.chats.get(request.match_info["id"])
         if chat is not None and chat.run is not None and not self._has(Defect.IGNORES_STOP):
             chat.stopped = chat.run.done()
-            chat.run.cancel()
+            chat.pressed = True
+            if self._has(Defect.STOPS_BY_ONE_FLAG):
+                self.stop_is_wanted = True
+            else:
+                chat.run.cancel()
+            self._end_all()
             if self._has(Defect.SAVES_STOP_LATE) and not chat.stopped:
                 await self._save_late(chat)
         return web.json_response({"stopped": True})
+
+    def _end_all(self) -> None:
+        """End the runs of all chats, where the application is built wrong."""
+        for chat in self.chats.values() if self._has(Defect.STOPS_ALL) else ():
+            if chat.run is not None and not chat.run.done():
+                chat.pressed = True
+                chat.run.cancel()
 
     async def _save_late(self, chat: Stored) -> None:
         """Store what there is when the run has stopped, once another message has come or there was time for one."""
@@ -293,12 +315,14 @@ class ChatApp:
         chat = self.chats.get(request.match_info["id"], Stored())
         chat.viewed = True
         hidden = chat.half if self._has(Defect.HIDES_HALF_TEXT) else set()
-        shown = [message for index, message in enumerate(chat.messages) if index not in hidden]
+        shown = [message for index, message in enumerate(marked(chat)) if index not in hidden]
         if self._has(Defect.VIEWS_TWICE):
             shown = [one for message in shown for one in [message] * (1 + (message["role"] == "assistant"))]
         if self._has(Defect.SHOWS_OLD_BRANCH):
             shown = [*chat.replaced, *shown]
         asked = () if self._has(Defect.FORGETS_REQUEST) else [call["id"] for call, _ in chat.waiting]
+        if self._has(Defect.VIEWS_HALF_AS_DONE):
+            shown = [{**message, "half": False} for message in shown]
         return web.json_response({"messages": ui_messages(shown, asked)})
 
     # ------------------------------------------------------------------------------------------------ the run
@@ -329,11 +353,8 @@ class ChatApp:
                     break
                 answers = [{"role": "tool", "tool_call_id": call["id"], "content": INTERRUPTED} for call in calls]
                 chat.messages += answers
-                if self.approvals:
-                    await self._ask_for_approval(chat, list(zip(calls, answers, strict=True)), out)
+                if not await self._use_tools(chat, list(zip(calls, answers, strict=True)), out):
                     break
-                await self._run_tools(list(zip(calls, answers, strict=True)), out)
-                await out.send({"type": "finish-step"})
             if self._has(Defect.SENDS_ODD_STREAM):
                 await out.send({"type": "text-delta", "id": "never-started", "delta": ""})
             await out.send({"type": "finish", "finishReason": "stop"}, done=True)
@@ -348,6 +369,7 @@ class ChatApp:
                 await out.send({"type": "finish", "finishReason": "stop"}, done=True)
         except asyncio.CancelledError:
             self._interrupted(chat, begun, step)
+            await self._say_stopped(chat, out)
             raise
 
     async def _ask(self, chat: Stored, out: Writer) -> list[Json]:
@@ -358,6 +380,9 @@ class ChatApp:
         try:
             async with self._stream(chat) as stream:
                 async for chunk in stream:
+                    if self.stop_is_wanted:
+                        self.stop_is_wanted, chat.pressed = False, True
+                        raise asyncio.CancelledError
                     if not chunk["choices"]:
                         continue
                     (choice,) = chunk["choices"]
@@ -453,6 +478,26 @@ class ChatApp:
                 await self._run_tools([(call, answer)], out)
             else:
                 await out.send({"type": "tool-output-denied", "toolCallId": call["id"]})
+
+    async def _use_tools(self, chat: Stored, calls: list[tuple[Json, Json]], out: Writer) -> bool:
+        """Run the tools of an answer, or ask for approval; return whether the run goes on."""
+        if self.approvals:
+            await self._ask_for_approval(chat, calls, out)
+            return False
+        if chat.interrupted and self._has(Defect.STAYS_STOPPED):
+            return False
+        if chat.interrupted and self._has(Defect.STAYS_ABORTED):
+            for call, _ in calls:
+                await out.send({"type": "tool-output-error", "toolCallId": call["id"], "errorText": INTERRUPTED})
+        else:
+            await self._run_tools(calls, out)
+        await out.send({"type": "finish-step"})
+        return True
+
+    async def _say_stopped(self, chat: Stored, out: Writer) -> None:
+        """Say nothing of a stop, as the end of the stream says it."""
+        if chat.pressed and self._has(Defect.FINISHES_STOP):
+            await out.send({"type": "finish", "finishReason": "stop"}, done=True)
 
     async def _run_tools(self, calls: list[tuple[Json, Json]], out: Writer) -> None:
         failed = False
@@ -627,6 +672,11 @@ class Writer:
             await self._response.write(data.encode())
 
 
+def marked(chat: Stored) -> list[Json]:
+    """Return the messages of a chat, and of each whether it is half an answer."""
+    return [{**message, "half": index in chat.half} for index, message in enumerate(chat.messages)]
+
+
 def ui_messages(messages: list[Json], asked: Sequence[str] = ()) -> list[Json]:
     """Return the messages of a chat as UI messages: one for each message of the user, and one for what followed.
 
@@ -642,7 +692,8 @@ def ui_messages(messages: list[Json], asked: Sequence[str] = ()) -> list[Json]:
             if not shown or shown[-1]["role"] != "assistant":
                 shown.append({"id": f"m{len(shown)}", "role": "assistant", "parts": []})
             if message["content"]:
-                shown[-1]["parts"].append({"type": "text", "text": message["content"], "state": "done"})
+                state = "streaming" if message.get("half") else "done"
+                shown[-1]["parts"].append({"type": "text", "text": message["content"], "state": state})
             for call in message.get("tool_calls", ()):
                 ended: Json = {"state": "output-available", "output": results.get(call["id"])}
                 waits: Json = {"state": "approval-requested", "approval": {"id": f"approve-{call['id']}"}}

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from tests.apps.ag_ui_app import AgUiApp, Stream
 from tests.apps.chat_app import DENIED, INTERRUPTED, ChatApp, Defect, Json, Stored, Writer
-from tests.apps.playing import THREAD, codes_of, count_lines, play
+from tests.apps.playing import STOP, THREAD, codes_of, count_lines, play
 
 from tpharness.verdict import Outcome, Result
 
@@ -273,5 +273,5 @@ def test_an_answer_belongs_to_its_chat() -> None:
     by_id = {result.id: {(f.code, "other chat" in str(f.place)) for f in result.findings} for result in results}
     assert {("answer-lost", False), ("text-invented", True)} <= by_id["two-chats/in-text"]
     assert by_id[RUNNING] == set()
-    for safe in play(ChatApp(), "two-chats", effects="ledger"):
+    for safe in play(ChatApp(), "two-chats", effects="ledger", stop=STOP):
         assert (safe.outcome, all_codes([safe])) == (Outcome.PASSED, set())

@@ -137,6 +137,11 @@ class AppConfig:
                 "Effects are not counted: a booking that is forgotten or made twice may not be seen. Set effects, to a"
                 ' command that counts them or to "ledger".'
             )
+        if self.allow and self.effects != LEDGER:
+            said.append(
+                "Without the ledger nobody knows the result of a call: that two calls at once get each other's, for the"
+                ' model and on the page alike, is not seen (effects = "ledger").'
+            )
         if self.on_disconnect is None:
             said.append(
                 "What a run is to do when its user leaves is not declared, and not judged: set on_disconnect, to"

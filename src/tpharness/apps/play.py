@@ -9,7 +9,6 @@ does late because nobody has let it run is no fault of its.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 
@@ -33,6 +32,7 @@ from tpharness.apps.evidence import (
     streams_of,
     with_late_requests,
 )
+from tpharness.apps.looking import until
 from tpharness.apps.marks import new_mark
 from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.apps.provider.server import Provider
@@ -41,8 +41,6 @@ from tpharness.model_apis.plan import Break
 
 __all__ = ["NotPlayedError", "Player"]
 
-_POLL = 0.004
-_LEAST_TURNS, _MOST_TURNS = 0.5, 250  # looks that a wait has, of those on a quiet machine, and at most
 _CATCH_UP = 10  # times the quiet time that the client may lag behind the model
 _SILENT = 5  # times the quiet time after which a call that is whole counts as running, shown or not
 _QUIET_LIMIT = 2.0
@@ -280,8 +278,8 @@ class Player:
         seen = CutSeen(cut=cut, at=loop.time(), pieces=reached.pieces_written, lag=loop.time() - waited)
         answer = await self._act(stage, cut, reply, reached, later)
         if cut.by not in _LEAVES:
-            return seen, reply
-        await self._until(lambda: reached.is_over, self._config.stop_within)
+            return replace(seen, answered=answer), reply
+        await until(lambda: reached.is_over, self._config.stop_within)
         left = reached.outcome is ExchangeOutcome.DISCONNECTED and reached.ended_at is not None
         reached.release()
         tools = await self._let_tools_go_on(stage) if cut.in_tool and stage.tools is not None else ""
@@ -308,7 +306,7 @@ class Player:
                 return exchange if exchange.outcome is ExchangeOutcome.COMPLETED and shown else None
             return exchange if exchange.outcome is ExchangeOutcome.HELD or exchange.is_over else None
 
-        await self._until(lambda: found() is not None or reply.end is not End.OPEN, self._config.answer)
+        await until(lambda: found() is not None or reply.end is not End.OPEN, self._config.answer)
         exchange = found()
         held = exchange is not None and (
             cut.in_tool or plan.breaks is not None or exchange.outcome is ExchangeOutcome.HELD
@@ -340,15 +338,20 @@ class Player:
                 stage.second = client.submit(f"{stage.mark} {later}")
                 if stage.tools is not None or not cut.in_tool:
                     # What is held goes on when the message has reached the model, or waits for the run to end.
-                    await self._until(
+                    await until(
                         lambda: any(exchange.knows(later) for exchange in stage.new()), _CATCH_UP * self._config.quiet
                     )
                 exchange.release()
             case CutBy.OTHER_CHAT:
                 other = replace(stage.case, turns=stage.case.beside, beside=())
-                stage.beside = replace(self._stage(other, new_mark(), other_user=other.other_user), tools=None)
-                await self._next_turn(stage.beside)
+                beside = replace(self._stage(other, new_mark(), other_user=other.other_user), tools=None, first=stage)
+                stage.beside = beside
+                await self._next_turn(beside)
+                if reply.end is End.LEFT:  # its user has stopped it or left it meanwhile
+                    await until(lambda: exchange.is_over, self._config.stop_within)
                 exchange.release()
+            case CutBy.STOP_FIRST | CutBy.LEAVE_FIRST if stage.first is not None:
+                return await self._end_first(stage.first, cut.by, exchange)
             case CutBy.WAIT:
                 await asyncio.sleep(self._config.stop_within)
                 exchange.release()
@@ -356,13 +359,27 @@ class Player:
                 exchange.release()
         return None
 
+    async def _end_first(self, first: Stage, by: CutBy, exchange: Exchange) -> Fetched | None:
+        """End the run of the chat that was opened first; that of the other one, which is held, goes on at once."""
+        answered = await first.client.stop() if by is CutBy.STOP_FIRST else None
+        left = first.client.replies[-1]
+        if by is CutBy.LEAVE_FIRST:
+            await left.leave()
+            held = first.new()[-1]
+            await until(lambda: held.is_over, self._config.stop_within)
+        exchange.release()
+        if by is CutBy.STOP_FIRST:
+            await left.ended(self._config.stop_within)
+            await left.leave()
+        return answered
+
     async def _stop_and_write(self, stage: Stage, reply: Reply, exchange: Exchange, later: str) -> Fetched | None:
         """Press the stop button, and write when the run has stopped or the address has answered, whichever is first."""
         pressed = asyncio.create_task(stage.client.stop())
-        await self._until(lambda: pressed.done() or exchange.is_over, _CATCH_UP * self._config.quiet)
+        await until(lambda: pressed.done() or exchange.is_over, _CATCH_UP * self._config.quiet)
         await reply.leave()
         stage.second = stage.client.submit(f"{stage.mark} {later}")
-        await self._until(lambda: any(one.knows(later) for one in stage.new()), _CATCH_UP * self._config.quiet)
+        await until(lambda: any(one.knows(later) for one in stage.new()), _CATCH_UP * self._config.quiet)
         exchange.release()
         return await pressed
 
@@ -378,19 +395,19 @@ class Player:
 
     async def _end_last_first(self, tools: CaseTools, count: int) -> None:
         """Let so many tools end, the last one first; where one starts after the other they end in that order."""
-        await self._until(lambda: len(tools.held) >= count, self._config.stop_within)
+        await until(lambda: len(tools.held) >= count, self._config.stop_within)
         for run in reversed(tools.held):
             run.release()
-            await self._until(lambda run=run: run.ended_at is not None, self._config.answer)  # type: ignore[misc]
+            await until(lambda run=run: run.ended_at is not None, self._config.answer)  # type: ignore[misc]
             await asyncio.sleep(self._config.quiet)
 
     async def _let_tools_go_on(self, stage: Stage) -> str:
         """Give the application the time in which it is to stop, then let its tools go on; say what became of them."""
         if stage.tools is None:
             return ""
-        cancelled = await self._until(stage.tools.are_over, self._config.stop_within)
+        cancelled = await until(stage.tools.are_over, self._config.stop_within)
         stage.tools.release()
-        await self._until(stage.tools.are_over, self._config.answer)
+        await until(stage.tools.are_over, self._config.answer)
         return "the application cancelled its tool" if cancelled else "the application let its tool run to its end"
 
     def _after(self, cut: CutSeen, exchanges: list[Exchange]) -> CutSeen:
@@ -413,7 +430,7 @@ class Player:
         if said is not None:
             asked = Asked.of(said, 1)
             limit = _CATCH_UP * self._config.quiet
-            await self._until(lambda: reply.end is not End.OPEN or has_seen(stage.client.messages, asked), limit)
+            await until(lambda: reply.end is not End.OPEN or has_seen(stage.client.messages, asked), limit)
         await reply.quiet(self._config.quiet, _QUIET_LIMIT)
 
     async def _settled(self, stage: Stage, later: str) -> None:
@@ -422,9 +439,9 @@ class Player:
         deadline = loop.time() + self._config.answer
         while loop.time() < deadline:
             count = len(stage.conversation.exchanges)
-            await self._until(lambda: all(e.is_over for e in stage.conversation.exchanges), self._config.answer)
+            await until(lambda: all(e.is_over for e in stage.conversation.exchanges), self._config.answer)
             wait = self._tool_wait(stage, later)
-            if not await self._until(lambda count=count: len(stage.conversation.exchanges) > count, wait):  # type: ignore[misc]
+            if not await until(lambda count=count: len(stage.conversation.exchanges) > count, wait):  # type: ignore[misc]
                 return
 
     def _tool_wait(self, stage: Stage, later: str) -> float:
@@ -441,21 +458,6 @@ class Player:
         read = bool(stage.client.replies) and stage.client.replies[-1].end is End.ENDED
         left = bool(last) and last[-1].outcome is ExchangeOutcome.DISCONNECTED
         return _SETTLE_READ if read or left else _SETTLE
-
-    async def _until(self, wanted: Callable[[], bool], limit: float) -> bool:
-        """Wait for what is wanted; False when the seconds have passed, and half as many looks as fit into them.
-
-        Where others have the processor we look less often, and the application, which shares it, needs more time.
-        """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + limit
-        turns = min(_MOST_TURNS, _LEAST_TURNS * limit / _POLL)
-        while not wanted():
-            if loop.time() >= deadline and turns <= 0:
-                return False
-            turns -= 1
-            await asyncio.sleep(_POLL)
-        return True
 
     # ------------------------------------------------------------------------------------------------ small things
 

@@ -26,7 +26,7 @@ class Stage:
     loaded anew to approve. `second` is an answer that streams beside the first one; `resumed` what a reloaded page got
     of the answer that still streamed, and `left` the messages on the page before it. `blank` is whether a page that
     keeps the history could not be loaded again: what it would post is not known. `beside` is another chat of the same
-    user, and `turns` are those that were played.
+    user, which has this one as its `first`, and `turns` are those that were played.
     """
 
     case: AppCase
@@ -45,6 +45,7 @@ class Stage:
     page: tuple[Mapping[str, Any], ...] | None = None
     blank: bool = False
     beside: Stage | None = None
+    first: Stage | None = None
     turns: list[TurnSeen] = field(default_factory=list)
 
     def begin(self, provider: Provider) -> None:

@@ -90,7 +90,7 @@ def _wrong_address(evidence: AppEvidence) -> Finding | None:
         answered = turn.cut.answered if turn.cut is not None else None
         if turn.cut is None or answered is None or answered.status not in _NO_SUCH_ADDRESS:
             continue
-        if turn.cut.cut.by in (CutBy.STOP, CutBy.STOP_AND_WRITE):
+        if turn.cut.cut.by in (CutBy.STOP, CutBy.STOP_AND_WRITE, CutBy.STOP_FIRST):
             got = f"status {answered.status}: {shorten(answered.text, 200)}"
             return STOP_REFUSED.at(at(turn), got=got, expected="an address that exists")
         return unreadable_view(answered)

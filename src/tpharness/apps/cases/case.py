@@ -10,7 +10,7 @@ from typing import Any
 from tpharness.apps.effects import ToolAnswer
 from tpharness.model_apis.plan import Plan
 
-__all__ = ["TOGETHER", "AppCase", "Approves", "CaseTool", "Cut", "CutBy", "Need", "Turn"]
+__all__ = ["FIRST_STOPS", "TOGETHER", "AppCase", "Approves", "CaseTool", "Cut", "CutBy", "Need", "Turn"]
 
 
 class CutBy(StrEnum):
@@ -23,12 +23,17 @@ class CutBy(StrEnum):
     SECOND_MESSAGE = "the user writes a second message"
     SECOND_TAB = "the user writes in a second tab"
     OTHER_CHAT = "the user writes in another chat"
+    STOP_FIRST = "the user presses the stop button of the chat that was opened first"
+    LEAVE_FIRST = "the user closes the tab of the chat that was opened first"
     MODEL = "the connection to the model fails"
     WAIT = "the model is slow"
 
 
 TOGETHER = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB, CutBy.STOP_AND_WRITE)
 """Cuts at which the next turn begins while this one goes on."""
+
+FIRST_STOPS = (CutBy.STOP_FIRST, CutBy.LEAVE_FIRST)
+"""Cuts in a chat that has to go on: what ends is the run of another one."""
 
 
 class Approves(StrEnum):

@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 
-from tpharness import scenario as language
 from tpharness.apps.cases.basic import basic_cases, with_turn_after_next
 from tpharness.apps.cases.case import AppCase, CaseTool
-from tpharness.apps.cases.from_scenarios import scenario_case
 from tpharness.apps.cases.ledger import ledger_cases
 from tpharness.apps.cases.own import own_cases, two_user_cases
 from tpharness.apps.cases.sweep import sweep_cases
-from tpharness.run.select import select_scenarios
 
 __all__ = ["BASIC", "CaseSource", "all_cases"]
 
@@ -53,11 +51,9 @@ def all_cases(
         found += _sources(lambda call_id: two_user_cases(tool, call_id))
     if sweep:
         found += _sources(lambda call_id: sweep_cases(tool, call_id))
-    for one in select_scenarios((), scenarios) if scenarios else ():
-        scenario = language.load_scenario(one.path, root=one.root)
-        found.append(
-            CaseSource(id=scenario.id, title=scenario.description, make=partial(scenario_case, scenario, tool))
-        )
+    if scenarios:  # few runs read any
+        for name, title, make in resolve_name("tpharness.apps.cases.from_scenarios:read_cases")(scenarios, tool):
+            found.append(CaseSource(id=name, title=title, make=make))
     return found
 
 

@@ -9,17 +9,20 @@ done to an application is not applicable, with the reason.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from tpharness.apps.cases.arguments import cut_arguments
 from tpharness.apps.cases.basic import arguments_text, next_turn
 from tpharness.apps.cases.case import AppCase, CaseTool, Cut, CutBy, Need, Turn
 from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking
-from tpharness.scenario import AgentRun, Interrupt, Scenario, UserInput
+from tpharness.run.select import select_scenarios
+from tpharness.scenario import AgentRun, Interrupt, Scenario, UserInput, load_scenario
 
-__all__ = ["scenario_case"]
+__all__ = ["read_cases", "scenario_case"]
 
 _CUTS = {"user_cancelled": CutBy.LEAVE, "network_failure": CutBy.LEAVE, "error": CutBy.MODEL}
 _IGNORED = frozenset(
@@ -67,6 +70,13 @@ class _Answer:
     def count(self) -> int:
         """How many pieces there are so far."""
         return sum(len(item.pieces) for item in self.items)
+
+
+def read_cases(paths: Sequence[Path], tool: CaseTool | None) -> Iterator[tuple[str, str, Callable[[str], AppCase]]]:
+    """Yield of each scenario in files or folders its id, its title, and what makes its case with ids of calls."""
+    for one in select_scenarios((), paths):
+        scenario = load_scenario(one.path, root=one.root)
+        yield scenario.id, scenario.description, partial(scenario_case, scenario, tool)
 
 
 def scenario_case(scenario: Scenario, tool: CaseTool | None, call_id: str) -> AppCase:

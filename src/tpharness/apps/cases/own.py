@@ -18,6 +18,7 @@ from tpharness.model_apis.plan import Break, Call, Finish, Plan, Text, Thinking
 __all__ = ["own_cases", "two_plans", "two_user_cases"]
 
 _SECOND = "Wait, one more thing: make it quiet, please."
+_AGAIN = "Please do it all the same."
 _HALF = len(INTRODUCTION) // 2
 _OVERLOADED = Plan(breaks=Break.STATUS, status=503, once=True)
 _RATE_LIMITED = Plan(breaks=Break.STATUS, status=429, once=True, error_text="Rate limit reached for requests")
@@ -39,6 +40,7 @@ def own_cases(tool: CaseTool | None, call_id: str) -> tuple[AppCase, ...]:
         *_tool_cases(tool, call_id),
         *_two_calls(tool, call_id),
         *_stop_races(plans),
+        *_then_a_tool(plans),
         *_second_messages(plans),
         *_two_chats(plans),
         *long_cases(tool, call_id),
@@ -229,6 +231,22 @@ def _stop_races(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
         yield AppCase(id=name, title=title, turns=(*turns, next_turn()), needs=needs)
 
 
+def _then_a_tool(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
+    """Yield a cut in the text, and a call of a tool in the next turn: the run before is over, and stops nothing."""
+    text = Plan(items=(Text(pieces=("Let me think ", "about it ", "before I ", "begin.")),), hold_at=_HALF)
+    for theme, who, by in (
+        ("user-leaves", "The user closes the tab", CutBy.LEAVE),
+        ("stop-button", "The user presses the stop button", CutBy.STOP),
+    ):
+        turns = (Turn(says=ASK, plans=(text,), cut=Cut(by=by)), Turn(says=_AGAIN, plans=plans), next_turn())
+        yield AppCase(
+            id=f"{theme}/then-a-tool",
+            title=f"{who} in the text, and the model calls a tool in the next turn",
+            turns=turns if plans[0].calls else (),
+            needs=_TOOL,
+        )
+
+
 def _second_messages(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
     """Yield a second message while the first is answered, from the same page and from another tab."""
     places = {
@@ -273,6 +291,18 @@ def _two_chats(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
         needs=_RUNNING,
         beside=beside,
     )
+    held = replace(beside[0].plans[0], hold_at=1)
+    for name, what, by, needs in (
+        ("stop-the-first", "is stopped", CutBy.STOP_FIRST, frozenset({Need.STOP})),
+        ("leave-the-first", "is closed", CutBy.LEAVE_FIRST, frozenset[Need]()),
+    ):
+        yield AppCase(
+            id=f"two-chats/{name}",
+            title=f"The user writes in another chat while the model writes its text, and the first chat {what}",
+            turns=(Turn(says=ASK, plans=(text,), cut=cut), next_turn()),
+            needs=needs,
+            beside=(replace(beside[0], plans=(held,), cut=Cut(by=by)), beside[1]),
+        )
 
 
 def _approvals(plans: tuple[Plan, ...], two: tuple[Plan, ...]) -> Iterator[AppCase]:

@@ -2,7 +2,8 @@
 
 Judged where the application was seen to show an answer of the model word for word before: the words of the next answer
 are the same. A run in which nothing is cut goes on when its tool has ended, where the application was seen to do so
-before; it may end with a tool that fails, if it says so. Where nobody leaves, the user sees an answer once.
+before; it may end with a tool that fails, if it says so. Where nobody leaves, the user sees an answer once. A run of
+one chat does not end with that of another, and what was stopped stops nothing in a later turn.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from tpharness.apps.cases.case import CutBy
+from tpharness.apps.cases.case import FIRST_STOPS, CutBy
 from tpharness.apps.checks.alive import describe
 from tpharness.apps.checks.contract import AppCheck, at
-from tpharness.apps.checks.effects import runs_of_calls
+from tpharness.apps.checks.effects import calls_after_cut, runs_of_calls
 from tpharness.apps.checks.truth import is_part_of, normal
 from tpharness.apps.effects import LedgerRunState
 from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_outputs, shown_text
@@ -26,6 +27,7 @@ __all__ = ["CHECK"]
 UNSEEN = Kind("answer-unseen")
 BROKEN_OFF = Kind("run-broken-off")
 TWICE = Kind("answer-shown-twice")
+OTHER_ENDED = Kind("other-chat-ended")
 _ERROR = 400
 _GIVEN = (ExchangeOutcome.COMPLETED, ExchangeOutcome.DISCONNECTED)
 
@@ -35,6 +37,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     yield from islice(_unseen(evidence), 1)
     yield from islice(_broken_off(evidence), 1)
     yield from islice(_shown_twice(evidence), 1)
+    yield from _ended_with_another(evidence)
 
 
 def _unseen(evidence: AppEvidence) -> Iterator[Finding]:
@@ -73,6 +76,21 @@ def _shown_twice(evidence: AppEvidence) -> Iterator[Finding]:
                 yield TWICE.at(at(turn, what="the screen"), got=got, expected=counted(count, "time"))
 
 
+def _ended_with_another(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield a run that went on while that of another chat was ended, and that came to no whole answer."""
+    for turn in evidence.turns:
+        if turn.cut is None or turn.cut.cut.by not in FIRST_STOPS:
+            continue
+        for asked in (one for one in turn.asked if (one.ended_at or 0.0) >= turn.cut.at):
+            planned = asked.plan.text if asked.plan is not None else ""
+            left = asked.outcome is ExchangeOutcome.DISCONNECTED and asked.said != planned
+            if left or (evidence.shows_answers and not _has_answer(turn)):
+                at_model = f"it left the model's answer behind {asked.said!r}" if left else "the model gave it all"
+                got = f"{at_model}; {describe(turn.reply)}; on the screen: {shown_text(turn.screen)!r}"
+                yield OTHER_ENDED.at(at(turn, request=asked.number), got=got, expected=planned)
+                return
+
+
 def _broken_off(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield the runs that end with the first call of a tool: it has ended, and the model is not asked again."""
     runs = runs_of_calls(evidence, evidence.tool_runs or ())
@@ -80,6 +98,10 @@ def _broken_off(evidence: AppEvidence) -> Iterator[Finding]:
         calls = turn.asked[0].complete_calls if len(turn.asked) == 1 else ()
         waits = planned.approve != (True,) or turn.page is not None  # perhaps nobody could approve
         if not evidence.goes_on or not calls or planned.cut is not None or waits:
+            continue
+        if calls_after_cut(evidence, turn):
+            expected = "a run of the tool, and a request with its result: what was cut before is over"
+            yield BROKEN_OFF.at(at(turn), got=f"none; {describe(turn.reply)}", expected=expected)
             continue
         states = {call.call_id: {run.state for run in runs.get(call.call_id, ())} for call in calls}
         failed = any(LedgerRunState.FAILED in found for found in states.values())
@@ -110,7 +132,7 @@ def _has_answer(turn: TurnSeen) -> bool:
 CHECK = AppCheck(
     name="answered",
     clause="app.answered",
-    kinds=(UNSEEN, BROKEN_OFF, TWICE),
+    kinds=(UNSEEN, BROKEN_OFF, TWICE, OTHER_ENDED),
     find=find,
     applies=lambda evidence: (evidence.shows_answers or evidence.goes_on) and len(evidence.turns) > 1,
 )

@@ -2,7 +2,8 @@
 
 That a tool ran is known from the ledger, which has seen each run, its effect and its end; without it from the effects
 command, from a result that the model was told, or from one that the user saw. A call that its user was asked to
-approve, and has not approved, is not to run: that is known from the ledger or the command alone.
+approve, and has not approved, is not to run: that is known from the ledger or the command alone. So is that a tool did
+not run which the model has called in a turn behind one that was cut.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from tpharness.findings import Finding, Kind
 from tpharness.model_apis.plan import Call
 from tpharness.printable import counted
 
-__all__ = ["CHECK", "counted_calls", "returned_calls"]
+__all__ = ["CHECK", "calls_after_cut", "counted_calls", "returned_calls", "runs_of_calls"]
 
 FORGOTTEN = Kind("effect-forgotten")
 REPEATED = Kind("tool-ran-twice")
 HALF = Kind("half-call-ran")
 UNAPPROVED = Kind("tool-ran-unapproved")
 IDLE = Kind("approved-not-run")
+NOT_RUN = Kind("tool-not-run")
 NOT_ON_WIRE = Kind("calls-not-on-the-wire")
 _NOT_APPROVED = "no run of a call that its user was asked to approve, and has not approved"
 _SAID_OF = "uncut/tool-call"
@@ -40,6 +42,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     runs = None if evidence.tool_runs is None else runs_of_calls(evidence, evidence.tool_runs)
     yield from _counted_too_often(evidence) if runs is None else _ran_too_often(evidence, runs)
     yield from islice(_idle(evidence, runs), 1)
+    yield from islice(_not_run(evidence, runs), 1)
     told: set[str] = set()
     if not evidence.shows_calls:
         yield from islice(_never_shown(evidence, runs), 1)
@@ -91,6 +94,35 @@ def _idle(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | Non
         if idle:
             got = f"no run of {call.name} ({call.call_id}), which is {call.state} on the screen"
             yield IDLE.at(at(last), got=got, expected="a run of each call that its user has approved")
+
+
+def calls_after_cut(evidence: AppEvidence, turn: TurnSeen) -> tuple[Call, ...]:
+    """Return the calls with which the run of a turn begins, where something was cut before, and nothing in this turn.
+
+    They are the first of the chat: an application may know a call that it has run before.
+    """
+    earlier = evidence.turns[: turn.number - 1]
+    if turn.cut is not None or not turn.asked or all(one.cut is None for one in earlier):
+        return ()
+    return () if any(asked.called for one in earlier for asked in one.asked) else turn.asked[0].complete_calls
+
+
+def _not_run(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | None) -> Iterator[Finding]:
+    """Yield a call behind a cut whose result the model was told, and whose tool did not run."""
+    for turn, planned in zip(evidence.turns, evidence.case.turns, strict=False):
+        calls = calls_after_cut(evidence, turn)
+        if not evidence.goes_on or len(turn.asked) == 1 or planned.approve != (True,):
+            continue
+        if runs is not None:
+            idle = next((call for call in calls if not runs.get(call.call_id)), None)
+        else:
+            before = next((one.runs for one in evidence.turns if one.number == turn.number - 1), None)
+            known = turn.runs is not None and before is not None and turn.runs - before < len(calls)
+            idle = calls[0] if calls and known else None
+        if idle is not None:
+            told = [result.content for asked in turn.asked for result in asked.told_results()]
+            got = f"no run of {idle.name} ({idle.call_id}); the model is told: {next(iter(told), 'no result')}"
+            yield NOT_RUN.at(at(turn), got=got, expected="a run of the tool: what was cut before is over")
 
 
 def _is_noted(call: Call, asked: Asked, evidence: AppEvidence) -> bool:
@@ -235,7 +267,7 @@ def returned_calls(turn: TurnSeen) -> Iterator[tuple[Call, str]]:
 CHECK = AppCheck(
     name="effects",
     clause="app.effects",
-    kinds=(FORGOTTEN, REPEATED, UNAPPROVED, IDLE, HALF, DENIED, IN_DOUBT),
+    kinds=(FORGOTTEN, REPEATED, UNAPPROVED, IDLE, NOT_RUN, HALF, DENIED, IN_DOUBT),
     find=find,
     applies=lambda evidence: any(asked.called for _, asked in evidence.asked),
 )

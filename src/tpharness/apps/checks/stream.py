@@ -1,13 +1,14 @@
-"""stream-valid: the client's stream keeps its order and form, and a failure of the model does not look like an end."""
+"""stream-valid: the client's stream keeps its order and form, and neither a failure nor a stop looks like an end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tpharness.apps.cases.case import CutBy
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.client import End
-from tpharness.apps.evidence import AppEvidence, TurnSeen
+from tpharness.apps.evidence import AppEvidence, ReplySeen, TurnSeen
 from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.findings import Finding, Kind, Level
 from tpharness.printable import counted
@@ -18,6 +19,7 @@ REFUSED = Kind("stream-refused")
 IRREGULAR = Kind("stream-irregular")
 FAILURE_AS_FINISH = Kind("failure-as-finish")
 FAILURE_UNSAID = Kind("failure-unsaid")
+STOP_AS_FINISH = Kind("stop-as-finish")
 _ERROR_REASONS = ("error", "other", "interrupted")
 
 
@@ -39,6 +41,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
                 where = replace(place, event=finding.place.event)
                 yield IRREGULAR.at(where, f"{code}: {finding.message}", got=finding.got, expected=finding.expected)
         yield from _failure(turn)
+        yield from _stopped(turn)
 
 
 def _failure(turn: TurnSeen) -> Iterator[Finding]:
@@ -46,7 +49,7 @@ def _failure(turn: TurnSeen) -> Iterator[Finding]:
     last = turn.asked[-1] if turn.asked else None
     if reply is None or last is None or last.outcome is not ExchangeOutcome.BROKEN or reply.end is End.LEFT:
         return
-    interrupted = "abort" in reply.types or reply.finish_reason in _ERROR_REASONS
+    interrupted = _says_interrupted(reply)
     if not reply.is_stream:
         failed = reply.status >= 400 or reply.end is not End.ENDED
         if not failed:
@@ -62,10 +65,25 @@ def _failure(turn: TurnSeen) -> Iterator[Finding]:
         )
 
 
+def _stopped(turn: TurnSeen) -> Iterator[Finding]:
+    """Yield an ordinary finish of a run that the stop button has ended: its model or its tools were held meanwhile."""
+    reply, cut = turn.reply, turn.cut
+    if reply is None or cut is None or cut.cut.by is not CutBy.STOP or cut.asked_after:
+        return
+    if reply.is_stream and "finish" in reply.types and not _says_interrupted(reply):
+        reason = "without a reason" if reply.finish_reason is None else f"with the reason {reply.finish_reason}"
+        expected = "an abort chunk and no finish, or the end of the stream"
+        yield STOP_AS_FINISH.at(at(turn, what="the client's stream"), got=f"a finish {reason}", expected=expected)
+
+
+def _says_interrupted(reply: ReplySeen) -> bool:
+    return "abort" in reply.types or reply.finish_reason in _ERROR_REASONS
+
+
 CHECK = AppCheck(
     name="stream-valid",
     clause="app.stream-valid",
-    kinds=(REFUSED, IRREGULAR, FAILURE_AS_FINISH, FAILURE_UNSAID),
+    kinds=(REFUSED, IRREGULAR, FAILURE_AS_FINISH, FAILURE_UNSAID, STOP_AS_FINISH),
     find=find,
     applies=lambda evidence: any(turn.reply is not None and turn.reply.status for turn in evidence.turns),
 )

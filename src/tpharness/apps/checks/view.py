@@ -15,6 +15,7 @@ from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.truth import is_part_of, letters, normal, same_output
 from tpharness.apps.client import End, Fetched, text_of
 from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_calls, shown_outputs, shown_text
+from tpharness.apps.provider.exchange import ExchangeOutcome
 from tpharness.apps.thread.document import find_thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.printable import counted
@@ -24,6 +25,7 @@ __all__ = ["CHECK", "messages_in", "unreadable_view"]
 Message = Mapping[str, Any]
 
 GONE = Kind("view-differs")
+HALF_AS_DONE = Kind("half-shown-as-done")
 _ONE_ID = (
     "give an answer one id, and use it everywhere: in the stored message, in `messageId` of `start`, and in the stream "
     "that a reloaded page takes up; useChat writes a message in place of the one with its id, else behind the others"
@@ -48,6 +50,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     gone = chain.from_iterable(_differences(evidence, screen, view) for screen, view in views)
     advice = _OWN_IDS if any(map(_shared_ids, (evidence.turns[-1].screen, messages))) else ""
     yield from (GONE.at(_PLACE, got=got, expected=expected, advice=advice) for got, expected in islice(gone, 1))
+    yield from islice(_done_halves(evidence, messages), 1)
 
 
 def _shared_ids(messages: Sequence[Message]) -> bool:
@@ -197,6 +200,41 @@ def _moved(evidence: AppEvidence, screen: Sequence[Message], messages: Sequence[
         yield str([text for _, text in there]), f"the messages in the order of the screen: {order}"
 
 
+def _done_halves(evidence: AppEvidence, messages: Sequence[Message]) -> Iterator[Finding]:
+    """Yield half a text that a reloaded page holds as `done`, where nothing else says that the run was stopped.
+
+    Where the model's stream breaks off, frameworks may close what is open: that the run failed is said otherwise.
+    """
+    asked = [one for turn in evidence.turns for one in turn.asked if one.plan is not None]
+    whole = {normal(one.said) for one in asked if one.is_whole}
+    left = [one for one in asked if one.outcome is ExchangeOutcome.DISCONNECTED]
+    cut = [normal(one.plan.text) for one in left if one.plan is not None]
+    answers = [message for message in messages if message.get("role") == "assistant"]
+    for message in answers:
+        for part in message["parts"]:
+            text = normal(str(part.get("text", "")))
+            is_half = text not in whole and any(one.startswith(text) and one != text for one in cut)
+            if text and is_half and part.get("state") == "done" and not _is_marked(message, answers):
+                expected = "the state streaming, or another field of the message that says that it was cut"
+                yield HALF_AS_DONE.at(_PLACE, got=f"the state done of the text {text!r}", expected=expected)
+
+
+def _is_marked(message: Message, answers: Sequence[Message]) -> bool:
+    """Whether a field of an answer is another than that of all other answers, which have one value there, or none."""
+    own = _fields(message)
+    others = [_fields(one) for one in answers if one is not message]
+    values = {name: [one.get(name) for one in others] for name in {*own, *(name for one in others for name in one)}}
+    return any(all(one == seen[0] != own.get(name) for one in seen) for name, seen in values.items() if seen)
+
+
+def _fields(message: Message) -> dict[str, Any]:
+    """Return what a message says of itself: its fields, those of its metadata, and the kinds of its data parts."""
+    data = sorted(str(part["type"]) for part in message["parts"] if str(part.get("type")).startswith("data-"))
+    inner = message.get("metadata")
+    fields = {**message, **(inner if isinstance(inner, Mapping) else {}), "data": data}
+    return {name: value for name, value in fields.items() if name not in ("id", "parts", "metadata")}
+
+
 def unreadable_view(view: Fetched) -> Finding:
     """Return that an answer has no messages."""
     return UNREADABLE.at(_PLACE, got=f"status {view.status}: {view.text}", expected="a list of UI messages")
@@ -222,7 +260,7 @@ def _is_view(evidence: AppEvidence) -> bool:
 CHECK = AppCheck(
     name="same-view",
     clause="app.same-view",
-    kinds=(GONE, UNREADABLE),
+    kinds=(GONE, UNREADABLE, HALF_AS_DONE),
     find=find,
     applies=lambda evidence: (
         _is_view(evidence) or any(t.resumed is not None or t.page is not None for t in evidence.turns)
