@@ -82,9 +82,14 @@ def parse_tool_args(held: Any) -> Any:
     if not isinstance(held, str):
         return held
     try:
-        return json.loads(held, parse_constant=_finite, parse_float=_finite)
+        return read_json(held)
     except (ValueError, RecursionError):
         return held
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a JSON text that can be written again (R38); ValueError or RecursionError for any other."""
+    return json.loads(text, parse_constant=_finite, parse_float=_finite)
 
 
 def are_unparsed(args: Any) -> bool:

@@ -60,12 +60,13 @@ def differing_fold(vector: Mapping[str, Any]) -> str:
         if (found := outline({"turns": turns})[1:]) != vector["outline"]:
             return f"the outline is {found}, and {vector['outline']} is right"
         for pointer, value in vector.get("values", {}).items():
-            if (seen := _value_at(turns[1:], pointer)) != value:
+            if (seen := value_at(turns[1:], pointer)) != value:
                 return f"at {pointer} is {seen!r}, and {value!r} is right"
     return ""
 
 
-def _value_at(turns: list[Any], pointer: str) -> Any:
+def value_at(turns: list[Any], pointer: str) -> Any:
+    """Return what stands at a JSON pointer into turns."""
     value: Any = turns
     for token in pointer.split("/")[1:]:
         value = value[int(token)] if isinstance(value, list) else value[token]

@@ -112,6 +112,12 @@ ODD = {
     "a call beside a text that has no word": [TEXT, CALL, CALL_ENDS, TEXT_ENDS % ""],
     "a call before the first word of a text": [TEXT, CALL, WORDS, CALL_ENDS, TEXT_ENDS % "Wait"],
     "a call after a text that was taken back": [TEXT, "{event_kind: response_reset}", CALL, CALL_ENDS],
+    "arguments that the start of the tool says as another kind of value": [
+        CALL,
+        '{event_kind: part_delta, index: 1, delta: {part_delta_kind: tool_call, args_delta: "[1]"}}',
+        '{event_kind: function_tool_call, part: {tool_name: find, tool_call_id: c1, args: "[true]"}}',
+        "{event_kind: function_tool_result, part: {tool_name: find, tool_call_id: c1, content: 1}}",
+    ],
     "an answer that stops after another agent has failed": [
         "{event_kind: error, error_text: it failed}",
         "{event_kind: agent_start, agent_id: helper}",

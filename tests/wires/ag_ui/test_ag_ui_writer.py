@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.scenarios import load_builtin
+from tests.wires.ag_ui.both_wires import stream_of
+
 from tpharness.wires.ag_ui.encode import AgUiEncoder, to_bytes
 from tpharness.wires.ag_ui.judge import judge_stream
 from tpharness.wires.ag_ui.wire import WIRE
@@ -49,3 +52,21 @@ def test_deltas_are_split_into_the_smallest_that_there_are() -> None:
         assert units == ["a", "\ud83d", "\ude00"], kind
     for whole in ({"type": "CUSTOM", "delta": "ab"}, {"type": "TOOL_CALL_ARGS", "delta": "ab", "metadata": {}}):
         assert WIRE.split_delta(to_bytes([whole])) == [to_bytes([whole])]
+
+
+def test_a_call_of_an_earlier_run_is_answered_and_not_streamed_again() -> None:
+    """A client would append the arguments to what it holds (rule 17); an id that was answered is another call's."""
+    refused = {"type": "tool-input-error", "toolCallId": "c1", "toolName": "pay", "input": {}, "errorText": "no sum"}
+    encoder = AgUiEncoder(thread_id="t", run_id="r", waiting=("c1",))
+    encoder.feed({"type": "start"})
+    assert [event["type"] for event in encoder.feed(refused)] == ["TOOL_CALL_RESULT"]
+    made = ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"]
+    assert [event["type"] for event in encoder.feed(refused)] == made
+    assert [event["type"] for event in encoder.feed({**refused, "toolCallId": "c2"})] == made
+
+
+def test_the_next_run_of_a_thread_knows_which_calls_wait() -> None:
+    """So that the scenario of a refusal in a later turn streams nothing again."""
+    *_, later = stream_of(load_builtin("approvals/refused-in-a-later-turn")).split(b'"RUN_STARTED"')
+    assert b"TOOL_CALL_RESULT" in later
+    assert b"TOOL_CALL_START" not in later

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from tpharness.facts import binary_identifier, is_base64
+from tpharness.facts import binary_identifier, is_base64, read_json
 from tpharness.wires.ag_ui.objects import AgUiTextPart, TokenUsage, given
 
 __all__ = ["NOT_JSON", "parse", "result_content", "total_usage"]
@@ -30,7 +29,7 @@ def parse(text: str) -> Any:
     if not text.strip():
         return {}
     try:
-        return json.loads(text)
+        return read_json(text)
     except (ValueError, RecursionError):
         return NOT_JSON
 

@@ -13,6 +13,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tpharness.facts import join_text
+from tpharness.protocol.compare import identical
 from tpharness.wires.ag_ui.carriers import KEY, carry
 from tpharness.wires.ag_ui.contents import parse
 from tpharness.wires.sse.writer import encode_data, encode_json
@@ -34,9 +35,12 @@ def to_bytes(events: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 class AgUiEncoder:
-    """Encodes one run; `feed` takes one chunk after another, as JSON objects."""
+    """Encodes one run; `feed` takes one chunk after another, as JSON objects.
 
-    def __init__(self, *, thread_id: str, run_id: str) -> None:
+    `waiting` are calls of earlier runs that have no result: they are answered, and not streamed again (rule 17).
+    """
+
+    def __init__(self, *, thread_id: str, run_id: str, waiting: Iterable[str] = ()) -> None:
         self._thread_id, self._run_id = thread_id, run_id
         self._serial = self._steps = 0
         self._began = self._ended = False
@@ -47,6 +51,7 @@ class AgUiEncoder:
         self._names: dict[str, str] = {}
         self._wire_ids: dict[str, str] = {}
         self._unanswered: dict[str, None] = {}
+        self._earlier = dict.fromkeys(waiting)
         self._pending: dict[str, None] = {}  # the same by their ids on the wire, with those that were cut
         self._approvals: dict[str, str] = {}
         self._step = ""
@@ -239,7 +244,7 @@ class AgUiEncoder:
         facts = _provider(chunk)
         if not pieces:
             events.append(self._arguments(call_id, encode_json(value).decode()))
-        elif parse(join_text(pieces)) != value:  # repaired, or a text: the value is what counts
+        elif not identical(parse(join_text(pieces)), value):  # repaired, or a text: the value is what counts
             facts["input"] = value
         if chunk["toolName"] != self._names[call_id]:
             facts["tool_name"] = chunk["toolName"]
@@ -248,8 +253,10 @@ class AgUiEncoder:
         return events
 
     def _input_error(self, chunk: Mapping[str, Any]) -> list[Event]:
-        """A call that no tool ran: it is made, and its result says that it was refused."""
-        made = self._input_available(chunk) if chunk["toolCallId"] not in self._unanswered else []
+        """A call that no tool ran: it is made if it was not before, and its result says that it was refused."""
+        call_id = chunk["toolCallId"]
+        was_made = call_id in self._unanswered or (call_id in self._earlier and call_id not in self._calls)
+        made = [] if was_made else self._input_available(chunk)
         return [*made, *self._result(chunk, chunk["errorText"], {"outcome": "refused"})]
 
     def _approval(self, chunk: Mapping[str, Any]) -> list[Event]:
@@ -273,6 +280,7 @@ class AgUiEncoder:
     def _result(self, chunk: Mapping[str, Any], content: str, facts: Mapping[str, Any]) -> list[Event]:
         call_id = chunk["toolCallId"]
         self._unanswered.pop(call_id, None)
+        self._earlier.pop(call_id, None)
         own = {"provider_executed": True} if chunk.get("providerExecuted") else {}
         wire_id = self._wire_ids.get(call_id, call_id)
         self._pending.pop(wire_id, None)

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from msgspec import UNSET
-
 from tpharness.facts import join_text
 from tpharness.findings import Finding, Place
 from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
@@ -41,6 +39,7 @@ class AgUiAssembler:
         self._judge: Judge | None = None
         self._findings: list[Finding] = []
         self._at = ""
+        self._made: set[str] = set()  # the calls of all runs, by their ids in the thread
         self._unjoined = 0  # events since the pieces of open parts were joined
 
     def add_user_turn(self, turn: UserTurn) -> None:
@@ -169,7 +168,7 @@ class AgUiAssembler:
         judge = self._judge
         if judge is None or judge.rejected_at is not None:
             return  # G9
-        if given(getattr(event, "subagent_run_id", UNSET)) is not None:
+        if judge.owner_of(event) is not None:
             return  # what a subagent does is not a turn of the agent (G8)
         handler = self.HANDLERS.get(type(event))
         if handler is not None:
@@ -304,6 +303,7 @@ class AgUiAssembler:
         said = carried(event).get("tool_call_id")
         if isinstance(said, str):
             self._ids[event.tool_call_id] = said
+        self._made.add(self._id(event.tool_call_id))
         own, metadata = self._provider(event)
         start = c.ToolInputStartChunk(
             tool_call_id=self._id(event.tool_call_id),
@@ -368,7 +368,7 @@ class AgUiAssembler:
         match facts.get("outcome"):
             case "error" if isinstance(content, str):
                 return c.ToolOutputErrorChunk(tool_call_id=call_id, error_text=content, provider_executed=own)
-            case "refused" if isinstance(content, str):
+            case "refused" if isinstance(content, str) and call_id in self._made:
                 return c.ToolInputErrorChunk(tool_call_id=call_id, tool_name=name, input=None, error_text=content)
             case "denied":
                 return c.ToolOutputDeniedChunk(tool_call_id=call_id)

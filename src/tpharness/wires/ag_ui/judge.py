@@ -168,6 +168,10 @@ class Judge:
         of_events = sorted(self.log.findings(), key=lambda one: -1 if one.place.event is None else one.place.event)
         return [*self._parser.findings, *of_events]
 
+    def owner_of(self, event: r.BaseEvent) -> str | None:
+        """Return the subagent that an event is of, by its tag or by what it continues; None for the agent itself."""
+        return self._items.owner_of(event)
+
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""
         if not self._odd_line_ends and b"\r" in data:

@@ -55,12 +55,13 @@ class EventWriter:
             has_return=has_return,
             waiting=waiting,
         )
-        self._message_id = message_id
+        self._message_id, self._waiting = message_id, waiting or ()
         self._events = AgUiEncoder(thread_id=_THREAD, run_id="run")
 
     def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> bytes:
         """Return the bytes that open the stream; a run is named by its message and by when it began."""
-        self._events = AgUiEncoder(thread_id=_THREAD, run_id=f"{self._message_id or 'run'}-{at}")
+        run_id = f"{self._message_id or 'run'}-{at}"
+        self._events = AgUiEncoder(thread_id=_THREAD, run_id=run_id, waiting=self._waiting)
         return self._write(self._chunks.start(at, user_parts))
 
     def feed(self, event: Mapping[str, Any], judged: EventKind | Finding | None = None, at: str | None = None) -> bytes:
