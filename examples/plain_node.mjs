@@ -6,8 +6,9 @@
 //   2. Server    the events of a model and its tools → the journal, and the chunks that tell a client
 //   3. Wire      bytes → events of the stream → chunks
 //   4. Client    chunks → the journal
-//   5. stdio     one JSON object a line, in and out
-//   6. HTTP      the same as a web server, with live runs: cancel, disconnect, limits, resume
+//   5. AG-UI     the other wire: chunks as events of AG-UI, and back
+//   6. stdio     one JSON object a line, in and out
+//   7. HTTP      the same as a web server, with live runs: cancel, disconnect, limits, resume
 //
 //     node examples/plain_node.mjs --stdio
 //     node examples/plain_node.mjs --http 127.0.0.1:0
@@ -36,6 +37,7 @@ const CAPABILITIES = {
   hash: true,
   migrate: true,
   history: true,
+  wires: ["vsp", "ag-ui"],
   detects: ["network_failure", "timeout", "user_cancelled"],
 };
 const KNOWN_REASONS = new Set(["user_cancelled", "network_failure", "timeout", "safety_halt", "error"]);
@@ -58,15 +60,23 @@ const isText = (value) => typeof value === "string";
 const isFlag = (value) => typeof value === "boolean";
 const compact = (value) => JSON.stringify(value); // half a character travels as an escape
 
+/** The value of a JSON text, undefined where it is not JSON, or has a number that nothing can write again (R38). */
+function valueOf(text) {
+  try {
+    return JSON.parse(text, (_, value) => {
+      if (value === Infinity || value === -Infinity) throw new RangeError("a number is too large");
+      return value;
+    });
+  } catch {
+    return undefined;
+  }
+}
+
 /** R12: arguments are the JSON value that they say; text that is not JSON stays text. */
 function parsed(args) {
   if (args == null || args === "") return {};
-  if (typeof args !== "string") return args;
-  try {
-    return JSON.parse(args);
-  } catch {
-    return args;
-  }
+  const value = isText(args) ? valueOf(args) : args;
+  return value === undefined ? args : value;
 }
 
 const FINISH = table({ "tool-calls": "tool_call", tool_calls: "tool_call", "content-filter": "content_filter", safety_filter: "content_filter" });
@@ -930,7 +940,7 @@ class SseReader {
     this.name = "";
   }
 
-  /** Yield ["data", text] for each event and ["comment", text] for each comment. */
+  /** Yield ["data", text, name] for each event and ["comment", text] for each comment. */
   *feed(bytes) {
     let text = this.decoder.decode(bytes, { stream: true });
     if (!text) return;
@@ -945,7 +955,7 @@ class SseReader {
 
   *take(line) {
     if (!line) {
-      if (this.data.length && this.name !== "ping") yield ["data", this.data.join("\n")];
+      if (this.data.length) yield ["data", this.data.join("\n"), this.name];
       this.clear();
       return;
     }
@@ -1014,14 +1024,17 @@ const OPTIONAL = [
 ];
 const FLAGS = table({ tool: ["providerExecuted", "preliminary", "dynamic"], data: ["transient"] });
 
-/** The chunk that an event holds, or null: what is not a chunk changes nothing (R36). */
+/** The chunk that an event holds, or null. */
 function readChunk(text) {
-  let chunk;
   try {
-    chunk = JSON.parse(text);
+    return chunkOf(JSON.parse(text));
   } catch {
     return null;
   }
+}
+
+/** The chunk that a value is, or null: what is not a chunk changes nothing (R36). */
+function chunkOf(chunk) {
   if (!isObject(chunk) || !isText(chunk.type) || !chunk.type) return null;
   if (chunk.type === "data" && isText(chunk.name) && chunk.name.startsWith("data-")) {
     if (!("value" in chunk)) return null;
@@ -1053,9 +1066,14 @@ class Client {
   }
 
   /** A stream opens. */
-  begin(agentId, at) {
-    Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false });
+  begin(agentId, at, wire) {
     this.sse = new SseReader();
+    this.events = READERS[wire ?? "vsp"](this.thread);
+    this.beginTurn(agentId, at);
+  }
+
+  beginTurn(agentId, at) {
+    Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false });
     Object.assign(this, { facts: {}, last: null }); // what carriers have told, the latest response of the step
     this.stated = null; // the latest time that an event has stated itself
     this.blocks = new Map();
@@ -1064,21 +1082,28 @@ class Client {
   /** Take in one read; return the comments that it held. */
   feed(bytes, at) {
     const comments = [];
-    for (const [kind, text] of this.sse.feed(bytes)) {
+    for (const [kind, text, name] of this.sse.feed(bytes)) {
       if (kind === "comment") comments.push(text);
-      else this.take(text, at);
+      else if (this.events) for (const chunk of this.events.read(text)) this.takeMeant(chunk, at);
+      else if (name !== "ping") this.take(text, at);
     }
     return comments;
   }
 
+  /** A chunk that an event of AG-UI means, or the begin of another run in the same body. */
+  takeMeant(chunk, at) {
+    if (chunk !== NEXT_TURN) return this.takeChunk(chunkOf(chunk), at);
+    this.end(null, at);
+    return this.beginTurn(this.agentId, at);
+  }
+
   take(text, at) {
-    if (this.over) return; // R35, R40: after finish, abort and the end marker nothing counts
-    if (text === "[DONE]") {
-      this.over = true;
-      return;
-    }
-    const chunk = readChunk(text);
-    if (!chunk) return;
+    if (text !== "[DONE]") this.takeChunk(readChunk(text), at);
+    else this.over = true;
+  }
+
+  takeChunk(chunk, at) {
+    if (!chunk || this.over) return; // R35, R40: after finish, abort and the end marker nothing counts
     this.received = at;
     const name = chunk.type;
     if (name === "data-sys-tp") this.carrier(chunk.data);
@@ -1099,8 +1124,17 @@ class Client {
     this.started = true;
   }
 
-  /** The stream has ended. Without finish and abort that is an interruption (R27). */
+  /** The stream has ended. One that was rejected has failed, if anything of it counts (G9). */
   close(reason, at) {
+    if (this.events?.rejected && this.started) {
+      const errorText = "the stream breaks the rules of AG-UI";
+      for (const chunk of [{ type: "error", errorText }, { type: "finish", finishReason: "error" }]) this.takeChunk(chunk, at);
+    }
+    this.end(reason, at);
+  }
+
+  /** The turn ends. Without finish and abort that is an interruption (R27). */
+  end(reason, at) {
     if (this.started && !this.over) this.useUp();
     if (this.started) this.thread.interrupt(reason || "network_failure", this.facts.interrupted_at ?? at);
     this.over = true;
@@ -1432,7 +1466,715 @@ function nameOf({ identifier, data, url }) {
   return createHash("sha1").update(bytes).digest("hex").slice(0, 6);
 }
 
-// ====================================================================================================== 5. stdio
+// ===================================================================================================== 5. AG-UI
+//
+// The other wire: chunks as events of AG-UI 1.0, and back (docs/AG_UI_STREAM.md). What AG-UI has no member for stands
+// under `threadprotocol` in the metadata of an event, and a chunk for which it has no event is a CUSTOM event. The
+// numbers G1–G11 are the rulings in conformance/statements/ag-ui-rulings.md.
+
+const OURS = "threadprotocol";
+const CUT = { cut: true };
+const marked = (event, facts) => (Object.keys(facts).length ? { ...event, metadata: { [OURS]: facts } } : event);
+const ours = ({ metadata }) => (isObject(metadata?.[OURS]) ? metadata[OURS] : {});
+
+/** What a chunk says of the provider, as a fact of its event. */
+const providerFacts = ({ providerMetadata, providerExecuted }) => ({
+  ...(providerMetadata && { provider_metadata: providerMetadata }),
+  ...(providerExecuted && { provider_executed: true }),
+});
+
+/** The value of arguments, undefined where they are not JSON; no text at all is a call without arguments (G4). */
+const argumentsOf = (text) => (text.trim() ? valueOf(text) : {});
+
+/** Writes one run. Whatever its chunks are, everything is closed before RUN_FINISHED (G3). */
+class AgUiWriter {
+  constructor(threadId, runId) {
+    this.names = { threadId, runId };
+    this.open = new Map(); // a text, thought or call by the id of its chunks: the event that ends it, whether it has said a word
+    this.calls = new Map(); // by the id of a call: its id on the wire, its name, whether its arguments are whole
+    this.pending = new Set(); // ids on the wire of calls without a result
+    this.asked = new Map(); // approval → the call that it is about
+    Object.assign(this, { count: 0, steps: 0, step: null, message: null, error: null, over: false });
+  }
+
+  write(chunks) {
+    return chunks.flatMap((chunk) => (this.over ? [] : [...this.events(chunk)])).map(frame);
+  }
+
+  /** What the end marker is here: an error that nothing has followed ends the run. */
+  end() {
+    return this.error != null && !this.over ? [frame(this.failed({}))] : [];
+  }
+
+  *events(chunk) {
+    const handler = this[`on_${chunk.type.replaceAll("-", "_")}`];
+    if (handler) yield* handler.call(this, chunk);
+    else yield this.carry(chunk);
+  }
+
+  carry({ type, ...value }) {
+    return { type: "CUSTOM", name: `${OURS}.${type}`, value };
+  }
+
+  fresh() {
+    return `${this.names.runId}-${++this.count}`;
+  }
+
+  // ---------------------------------------------------------------- runs and responses
+
+  *on_start() {
+    yield { type: "RUN_STARTED", ...this.names, protocolVersion: "1.0" };
+  }
+
+  *on_finish({ finishReason }) {
+    const facts = dense({ finish_reason: finishReason });
+    if (this.error != null && (finishReason == null || ["error", "interrupted"].includes(finishReason))) {
+      yield this.failed(finishReason === "interrupted" ? facts : {});
+      return;
+    }
+    const isOpen = ([, call]) => this.pending.has(this.calls.get(call)?.id);
+    const asked = [...this.asked].filter(isOpen).map(([id, call]) => ({ id, reason: "tool_call", toolCallId: this.calls.get(call).id }));
+    const pending = this.pending.size ? { pendingToolCallIds: [...this.pending] } : {};
+    const outcome = asked.length ? { type: "interrupt", interrupts: asked } : { type: "success", ...pending };
+    yield* this.finished(outcome, facts);
+  }
+
+  *on_abort({ reason }) {
+    yield* this.finished({ type: "cancelled" }, { reason });
+  }
+
+  *on_error(chunk) {
+    this.error = chunk.errorText; // the run may go on: what ends it is not known yet (R27)
+    yield this.carry(chunk);
+  }
+
+  failed(facts) {
+    this.over = true;
+    return marked({ type: "RUN_ERROR", message: this.error }, { reported: true, ...facts });
+  }
+
+  *finished(outcome, facts) {
+    yield* this.closeAll();
+    yield* this.endStep({});
+    yield marked({ type: "RUN_FINISHED", ...this.names, outcome }, facts);
+    this.over = true;
+  }
+
+  *closeAll() {
+    for (const { end } of this.open.values()) yield marked(end, CUT);
+    this.open.clear();
+  }
+
+  *on_start_step() {
+    yield* this.endStep({});
+    this.step = `response-${++this.steps}`;
+    this.message = null;
+    yield marked({ type: "STEP_STARTED", stepName: this.step }, { step: true });
+  }
+
+  *on_finish_step() {
+    yield* this.endStep({ step: true });
+  }
+
+  *endStep(facts) {
+    if (this.step) yield marked({ type: "STEP_FINISHED", stepName: this.step }, facts);
+    this.step = null;
+  }
+
+  *on_reset_step(chunk) {
+    yield* this.closeAll();
+    yield this.carry(chunk);
+  }
+
+  // ---------------------------------------------------------------- texts and thoughts
+
+  *start(kind, chunk, more) {
+    const messageId = this.fresh();
+    this.open.set(chunk.id, { id: messageId, end: { type: `${kind}_END`, messageId }, said: false });
+    yield marked({ type: `${kind}_START`, messageId, ...more }, providerFacts(chunk));
+    return messageId;
+  }
+
+  *content(kind, chunk) {
+    const item = this.open.get(chunk.id);
+    item.said ||= chunk.delta !== "";
+    yield marked({ type: `${kind}_CONTENT`, messageId: item.id, delta: chunk.delta }, providerFacts(chunk));
+  }
+
+  *ended(chunk, facts) {
+    const { end } = this.open.get(chunk.id);
+    this.open.delete(chunk.id);
+    yield marked(end, { ...providerFacts(chunk), ...facts });
+  }
+
+  *on_text_start(chunk) {
+    this.message = yield* this.start("TEXT_MESSAGE", chunk, { role: "assistant" });
+  }
+
+  on_text_delta(chunk) {
+    return this.content("TEXT_MESSAGE", chunk);
+  }
+
+  on_text_end(chunk) {
+    return this.ended(chunk, this.open.get(chunk.id).said ? {} : { empty: true }); // G11
+  }
+
+  on_reasoning_start(chunk) {
+    return this.start("REASONING_MESSAGE", chunk, { role: "reasoning" });
+  }
+
+  on_reasoning_delta(chunk) {
+    return this.content("REASONING_MESSAGE", chunk);
+  }
+
+  on_reasoning_end(chunk) {
+    return this.ended(chunk, {});
+  }
+
+  // ---------------------------------------------------------------- calls and their results
+
+  /** Open a call. An id that the run has used is another call's on the wire, where a client would append to that one. */
+  *on_tool_input_start(chunk) {
+    const { toolCallId, toolName } = chunk;
+    const again = this.calls.has(toolCallId);
+    const id = again ? this.fresh() : toolCallId;
+    this.message ??= this.fresh(); // the calls of a response are of one message
+    const silent = [...this.open.values()].some((item) => item.id === this.message && !item.said);
+    const facts = { ...providerFacts(chunk), ...(again && { tool_call_id: toolCallId }), ...(silent && { text_open: true }) };
+    this.calls.set(toolCallId, { id, name: toolName, text: "", whole: false });
+    this.open.set(toolCallId, { id, end: { type: "TOOL_CALL_END", toolCallId: id } });
+    this.pending.add(id);
+    yield marked({ type: "TOOL_CALL_START", toolCallId: id, toolCallName: toolName, parentMessageId: this.message }, facts);
+  }
+
+  *on_tool_input_delta({ toolCallId, inputTextDelta }) {
+    const call = this.calls.get(toolCallId);
+    call.text += inputTextDelta;
+    yield { type: "TOOL_CALL_ARGS", toolCallId: call.id, delta: inputTextDelta };
+  }
+
+  *on_tool_input_available(chunk) {
+    const { toolCallId, toolName, input } = chunk;
+    if (!this.open.has(toolCallId)) yield* this.on_tool_input_start(chunk);
+    const call = this.calls.get(toolCallId);
+    if (!call.text) yield* this.on_tool_input_delta({ toolCallId, inputTextDelta: compact(input) });
+    const said = argumentsOf(call.text);
+    const facts = { ...(said === undefined || jcs(said) !== jcs(input) ? { input } : {}), ...(toolName !== call.name && { tool_name: toolName }) };
+    call.whole = true;
+    yield* this.ended({ ...chunk, id: toolCallId }, facts);
+  }
+
+  *result({ toolCallId, providerExecuted }, content, facts) {
+    const id = this.calls.get(toolCallId)?.id ?? toolCallId;
+    this.pending.delete(id);
+    const own = providerExecuted ? { provider_executed: true } : {};
+    yield marked({ type: "TOOL_CALL_RESULT", messageId: this.fresh(), toolCallId: id, content }, { ...facts, ...own });
+  }
+
+  *on_tool_output_available(chunk) {
+    const { output } = chunk;
+    if (chunk.preliminary) yield this.carry(chunk);
+    else yield* isText(output) ? this.result(chunk, output, {}) : this.result(chunk, compact(output), { json: true });
+  }
+
+  on_tool_output_error(chunk) {
+    return this.result(chunk, chunk.errorText, { outcome: "error" });
+  }
+
+  on_tool_output_denied(chunk) {
+    return this.result(chunk, "", { outcome: "denied" });
+  }
+
+  on_tool_input_error(chunk) {
+    return this.result(chunk, chunk.errorText, { outcome: "refused" });
+  }
+
+  *on_tool_approval_request(chunk) {
+    this.asked.set(chunk.approvalId, chunk.toolCallId);
+    yield this.carry(chunk);
+  }
+}
+
+// What an event has: `name?` may be absent and is never null, `name=kind` is of that kind and any other a text.
+const S = "subagentRunId?";
+const AG_UI_FIELDS = table({
+  RUN_STARTED: "threadId runId protocolVersion? parentRunId? input?=object",
+  RUN_FINISHED: "threadId runId outcome?=outcome result?=any usage?=usage",
+  RUN_ERROR: "message code? usage?=usage",
+  STEP_STARTED: `stepName ${S}`,
+  STEP_FINISHED: `stepName ${S}`,
+  TEXT_MESSAGE_START: `messageId role? name? ${S}`,
+  TEXT_MESSAGE_CONTENT: `messageId delta ${S}`,
+  TEXT_MESSAGE_END: `messageId ${S}`,
+  TEXT_MESSAGE_CHUNK: `messageId? role? delta? name? ${S}`,
+  TOOL_CALL_START: `toolCallId toolCallName parentMessageId? ${S}`,
+  TOOL_CALL_ARGS: `toolCallId delta ${S}`,
+  TOOL_CALL_END: `toolCallId ${S}`,
+  TOOL_CALL_CHUNK: `toolCallId? toolCallName? parentMessageId? delta? ${S}`,
+  TOOL_CALL_RESULT: `messageId toolCallId content=parts role? ${S}`,
+  REASONING_START: `messageId ${S}`,
+  REASONING_END: `messageId ${S}`,
+  REASONING_MESSAGE_START: `messageId role=reasoning ${S}`,
+  REASONING_MESSAGE_CONTENT: `messageId delta ${S}`,
+  REASONING_MESSAGE_END: `messageId ${S}`,
+  REASONING_MESSAGE_CHUNK: `messageId? delta? ${S}`,
+  REASONING_ENCRYPTED_VALUE: `subtype entityId encryptedValue ${S}`,
+  STATE_SNAPSHOT: `snapshot=any ${S}`,
+  STATE_DELTA: `delta=patch ${S}`,
+  MESSAGES_SNAPSHOT: `messages=messages ${S}`,
+  ACTIVITY_SNAPSHOT: `messageId activityType content=object replace?=flag ${S}`,
+  ACTIVITY_DELTA: `messageId activityType patch=patch ${S}`,
+  SUBAGENT_STARTED: "subagentRunId name description? parentSubagentRunId? parentToolCallId? parentMessageId?",
+  SUBAGENT_FINISHED: "subagentRunId result?=any outcome?=object",
+  SUBAGENT_ERROR: "subagentRunId message code?",
+  RAW: `event=any source? ${S}`,
+  CUSTOM: `name value=any ${S}`,
+});
+const SOURCE = oneOf("type", { data: { value: isText, mimeType: isText }, url: { value: isText }, file: { value: isText } });
+const MEDIA = { source: SOURCE, ...texts("id") };
+const PARTS = [oneOf("type", { text: { text: isText }, image: MEDIA, audio: MEDIA, video: MEDIA, document: MEDIA })];
+const isParts = (value) => isText(value) || matches(value, PARTS);
+const isPointer = (value) => isText(value) && /^($|[/])/.test(value);
+const OF_PATH = { path: isPointer };
+const OF_VALUE = { ...OF_PATH, value: (value) => value !== undefined };
+const OPERATION = { add: OF_VALUE, replace: OF_VALUE, test: OF_VALUE, remove: OF_PATH, move: { ...OF_PATH, from: isPointer }, copy: { ...OF_PATH, from: isPointer } };
+const ASKED = { id: isText, reason: isText };
+const AG_UI_KINDS = table({
+  text: isText,
+  any: (value) => value !== undefined,
+  object: isObject,
+  flag: isFlag,
+  whole: Number.isInteger,
+  reasoning: (value) => value === "reasoning",
+  parts: isParts,
+  patch: [oneOf("op", OPERATION)],
+  usage: [isObject],
+  outcome: oneOf("type", { interrupt: { interrupts: (value) => matches(value, [ASKED]) && value.length > 0 } }),
+  messages: [oneOf("role", { tool: { id: isText, toolCallId: isText, content: isParts } })],
+});
+const AG_UI_SHAPES = table({});
+for (const [type, fields] of Object.entries(AG_UI_FIELDS)) {
+  const named = `${fields} timestamp?=whole rawEvent?=any metadata?=object`.split(" ").map((field) => field.split("="));
+  AG_UI_SHAPES[type] = named.map(([name, kind]) => [name.replace("?", ""), name.endsWith("?"), AG_UI_KINDS[kind ?? "text"]]);
+}
+
+// What streams: its events, and what its start says that a later chunk may repeat.
+const FAMILY = table({
+  text: { stem: "TEXT_MESSAGE", add: "CONTENT", key: "messageId", opener: ["role", "name"] },
+  call: { stem: "TOOL_CALL", add: "ARGS", key: "toolCallId", opener: ["toolCallName", "parentMessageId"] },
+  reasoning: { stem: "REASONING_MESSAGE", add: "CONTENT", key: "messageId", opener: [] },
+  span: { stem: "REASONING", add: null, key: "messageId", opener: [] },
+});
+const ACTS = table({});
+for (const [family, { stem, add, key }] of Object.entries(FAMILY)) {
+  for (const [act, word] of [["start", "START"], ["add", add], ["end", "END"]]) if (word) ACTS[`${stem}_${word}`] = { family, act, key };
+}
+const SHORTHAND = table({ TEXT_MESSAGE_CHUNK: "text", TOOL_CALL_CHUNK: "call", REASONING_MESSAGE_CHUNK: "reasoning" });
+const ENDS_NOTHING = ["RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"];
+const ENDS_ALL = ["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"];
+const URL_KINDS = table({ image: "image-url", audio: "audio-url", video: "video-url", document: "document-url" });
+const NEXT_TURN = { type: "" }; // no chunk: the body holds another run (G1)
+
+/** An event for which a client has to reject the stream (G9). */
+class Rejected extends Error {}
+
+function insist(holds, why) {
+  if (!holds) throw new Rejected(why);
+}
+
+/** The event that data hold, null if AG-UI does not know it; what is malformed rejects the stream. */
+function readAgUi(text) {
+  let event = null;
+  try {
+    event = JSON.parse(text);
+  } catch {
+    // not an event either
+  }
+  insist(isText(event?.type), "the data are not an event");
+  const shape = AG_UI_SHAPES[event.type];
+  if (!shape) return null;
+  for (const [name, may, kind] of shape) {
+    const fits = name in event && !(may && event[name] === null) ? matches(event[name], kind) : may && !(name in event);
+    insist(fits, `${name} of ${event.type}`);
+  }
+  return event;
+}
+
+/** The content of a result: one text part alone is that text (G6). */
+function resultContent(content) {
+  if (isText(content)) return content;
+  const known = content.filter((part) => part.type === "text" || (part.type in URL_KINDS && ["data", "url", "file"].includes(part.source.type)));
+  return plain(known.map(partContent));
+}
+
+function partContent(part) {
+  if (part.type === "text") return part.text;
+  const { type, value, mimeType } = part.source;
+  const identifier = part.id || null;
+  if (type === "data" && isBase64(value)) {
+    return { kind: "binary", data: value, media_type: mimeType, identifier: nameOf({ identifier, data: value }) };
+  }
+  if (type !== "url") return part; // a provider's handle: nothing of it may be read
+  return { kind: URL_KINDS[part.type], url: value, ...(mimeType && { media_type: mimeType }), identifier: identifier ?? value };
+}
+
+/** Reads the body of an answer: verifies each event, and says in chunks what it means. */
+class AgUiReader {
+  constructor(thread) {
+    this.thread = thread;
+    this.state = "new";
+    this.items = new Map(); // what streams or has streamed, by family and id
+    this.lanes = new Map(); // what is open in shorthand, by its owner
+    this.rejected = false;
+    this.ran = false;
+    this.beginRun();
+  }
+
+  beginRun() {
+    this.steps = new Set();
+    this.subagents = new Map(); // whether it is active
+    this.run = {};
+    this.texts = new Map(); // arguments of open calls
+    this.named = new Map(); // by the id of a call: the name of its tool, its id in the thread
+    this.unparsed = new Map(); // arguments that are not JSON, of calls that have ended (G4)
+    this.thought = null; // one that has ended, and waits for its signature (G5)
+    this.said = new Map(); // what the user says inside of the run
+    this.silent = new Map(); // texts of which no word has come (G11)
+    this.usageTold = false;
+  }
+
+  read(text) {
+    const chunks = [];
+    try {
+      if (!this.rejected) for (const event of this.expanded(readAgUi(text))) chunks.push(...this.meaning(event));
+    } catch (error) {
+      if (!(error instanceof Rejected)) throw error;
+      this.rejected = true;
+    }
+    return chunks;
+  }
+
+  // ---------------------------------------------------------------- whether an event has its place
+
+  /** Yield the events that one stands for, each where it has its place. */
+  *expanded(event) {
+    if (!event) return;
+    const begins = event.type === "RUN_STARTED";
+    const fits = begins ? this.state !== "running" : event.type === "RUN_ERROR" ? this.state !== "failed" : this.state === "running";
+    insist(fits, `${event.type} where the stream is ${this.state}`);
+    if (event.type in SHORTHAND) {
+      for (const one of this.longhand(event, SHORTHAND[event.type])) yield this.placed(one);
+      return;
+    }
+    for (const lane of this.endedBy(event)) for (const end of this.endsOf(lane)) yield this.placed(end);
+    yield this.placed(event);
+  }
+
+  endedBy(event) {
+    if (ENDS_ALL.includes(event.type)) return [...this.lanes.keys()];
+    return ENDS_NOTHING.includes(event.type) ? [] : [this.ownerOf(event)];
+  }
+
+  /** In whose lane an event is: that of its tag, else that of what it continues. */
+  ownerOf(event) {
+    const { family, act, key } = ACTS[event.type] ?? {};
+    const continued = act && act !== "start" ? this.items.get(`${family} ${event[key]}`) : null;
+    return event.subagentRunId ?? continued?.owner ?? null;
+  }
+
+  endsOf(lane) {
+    const item = this.lanes.get(lane);
+    if (!item) return [];
+    this.lanes.delete(lane);
+    const { stem, key } = FAMILY[item.family];
+    return [{ type: `${stem}_END`, [key]: item.id }];
+  }
+
+  *longhand(chunk, family) {
+    const { stem, add, key, opener } = FAMILY[family];
+    const id = chunk[key];
+    const tag = chunk.subagentRunId ?? null;
+    const open = this.continuedBy(family, id, tag);
+    const tagged = pick(chunk, "subagentRunId", "metadata");
+    if (open) {
+      const before = { ...(family === "text" && { role: "assistant" }), ...open.opener };
+      insist(opener.every((name) => chunk[name] == null || chunk[name] === before[name]), "a chunk says otherwise what its first has said");
+    } else {
+      insist(id != null && (family !== "call" || chunk.toolCallName != null), "a first chunk does not name what it opens");
+      yield* this.endsOf(tag);
+      this.lanes.set(tag, { family, id, opener: pick(chunk, ...opener) });
+      yield { type: `${stem}_START`, [key]: id, ...pick(chunk, ...opener), ...tagged };
+    }
+    if (chunk.delta != null) yield { type: `${stem}_${add}`, [key]: open?.id ?? id, delta: chunk.delta, ...tagged };
+  }
+
+  continuedBy(family, id, tag) {
+    const mine = [...this.lanes].filter(([, item]) => item.family === family);
+    if (id != null) {
+      const [owner, item] = mine.find(([, one]) => one.id === id) ?? [];
+      insist(!item || tag == null || tag === owner, "a chunk is of another owner than what it continues");
+      return item;
+    }
+    const [, item] = mine.find(([owner]) => owner === tag) ?? [];
+    if (item || tag != null) return item;
+    insist(mine.length < 2, "a chunk could continue several");
+    return mine[0]?.[1];
+  }
+
+  /** Take an event into the account of what is open, or reject the stream. */
+  placed(event) {
+    const tag = event.subagentRunId ?? null;
+    if (event.type in ACTS) this.stream(event, tag, ACTS[event.type]);
+    else if (event.type.startsWith("STEP_")) this.span(this.steps, `${tag} ${event.stepName}`, event.type === "STEP_STARTED");
+    else if (event.type === "SUBAGENT_STARTED") {
+      insist(!this.subagents.has(tag), "an invocation of a subagent comes twice");
+      this.subagents.set(tag, true);
+    } else if (event.type.startsWith("SUBAGENT_")) {
+      insist(this.subagents.get(tag), "a subagent ends that is not active");
+      this.subagents.set(tag, false);
+    } else if (event.type.startsWith("RUN_")) this.turnOver(event.type);
+    return event;
+  }
+
+  span(open, name, starts) {
+    insist(open.has(name) !== starts, `${name} ${starts ? "is open already" : "is not open"}`);
+    if (starts) open.add(name);
+    else open.delete(name);
+  }
+
+  stream(event, tag, { family, act, key }) {
+    const name = `${family} ${event[key]}`;
+    const item = this.items.get(name);
+    if (act === "start") {
+      insist(!item?.open && (!item || item.owner === tag || item.run !== this.run), `${name} is open already, or another's`);
+      this.items.set(name, { open: true, owner: tag, run: this.run });
+    } else {
+      insist(item?.open && (tag == null || tag === item.owner), `${name} is not open, or another's`);
+      item.open = act === "add";
+    }
+  }
+
+  turnOver(type) {
+    const left = [...this.items.values()].some((item) => item.open) || this.steps.size || [...this.subagents.values()].includes(true);
+    insist(type !== "RUN_FINISHED" || !left, "something is open where the run finishes");
+    for (const item of this.items.values()) item.open = false;
+    const before = this.state;
+    this.state = { RUN_STARTED: "running", RUN_FINISHED: "finished", RUN_ERROR: "failed" }[type];
+    this.late = type === "RUN_ERROR" && before === "finished";
+  }
+
+  // ---------------------------------------------------------------- what an event means
+
+  *meaning(event) {
+    const handler = this[`on_${event.type}`];
+    if (!handler || this.ownerOf(event) != null) return; // what a subagent does is not a turn of the agent (G8)
+    if (this.thought && event.type !== "REASONING_ENCRYPTED_VALUE") {
+      yield { type: "reasoning-end", ...this.thought };
+      this.thought = null;
+    }
+    yield* this.settle(event);
+    yield* handler.call(this, event, ours(event));
+  }
+
+  /** Silent texts are texts once another event comes, unless a call names one as its message (G11). */
+  *settle(event) {
+    const held = this.silent.get(event.parentMessageId);
+    if (held && !ours(event).text_open) held.carries = true;
+    for (const [id, { chunks, carries }] of this.silent) {
+      if (carries ? chunks.length > 1 : id !== event.messageId) this.silent.delete(id);
+      if (!carries && id !== event.messageId) yield* chunks;
+    }
+  }
+
+  *on_RUN_STARTED(event, { announced }) {
+    if (this.ran) yield NEXT_TURN; // a run before it in the same body (G1)
+    this.ran = true;
+    this.beginRun();
+    if (announced !== false) yield { type: "start" };
+  }
+
+  *on_RUN_FINISHED(event, { reason, finish_reason }) {
+    if (event.outcome?.type === "cancelled") {
+      yield { type: "abort", reason };
+      return;
+    }
+    yield* this.whole([...this.unparsed.keys()]);
+    const usage = this.usageTold ? {} : totalOf(event.usage ?? []);
+    if (Object.keys(usage).length) yield* [{ type: "finish-step" }, { type: "data-sys-tp", data: { usage }, transient: true }];
+    yield { type: "finish", finishReason: finish_reason };
+  }
+
+  *on_RUN_ERROR(event, { reported, finish_reason, reason = event.code }) {
+    this.ran = true;
+    if (this.late) return; // a turn that is complete is not taken back (G2)
+    if (reason !== "error" && KNOWN_REASONS.has(reason)) {
+      yield { type: "abort", reason };
+      return;
+    }
+    if (!reported) yield { type: "error", errorText: event.message };
+    yield { type: "finish", finishReason: isText(finish_reason) ? finish_reason : "error" };
+  }
+
+  *on_STEP_STARTED(event, { step }) {
+    if (step) yield { type: "start-step" };
+  }
+
+  *on_STEP_FINISHED(event, { step }) {
+    if (step) yield { type: "finish-step" };
+  }
+
+  *on_TEXT_MESSAGE_START({ messageId: id, role = "assistant" }, { provider_metadata }) {
+    if (role === "user") this.said.set(id, "");
+    else if (!["developer", "system"].includes(role)) {
+      this.silent.set(id, { chunks: [{ type: "text-start", id, providerMetadata: provider_metadata }], carries: false });
+    }
+  }
+
+  *on_TEXT_MESSAGE_CONTENT({ messageId: id, delta }) {
+    if (this.said.has(id)) this.said.set(id, this.said.get(id) + delta);
+    else if (delta) {
+      const held = this.silent.get(id);
+      this.silent.delete(id);
+      yield* [...(held?.chunks ?? []), { type: "text-delta", id, delta }];
+    }
+  }
+
+  *on_TEXT_MESSAGE_END({ messageId: id }, { cut, empty, provider_metadata }) {
+    if (this.said.has(id)) {
+      yield { type: "steering-message", id, parts: [{ type: "text", text: this.said.get(id) }] }; // R44
+      this.said.delete(id);
+      return;
+    }
+    if (cut) return; // its run was cut: its model has not ended it (G3)
+    const held = this.silent.get(id);
+    const end = { type: "text-end", id, providerMetadata: provider_metadata };
+    if (held && !empty) {
+      held.chunks.push(end);
+      if (held.carries) this.silent.delete(id);
+      return;
+    }
+    this.silent.delete(id);
+    yield* [...(held?.chunks ?? []), end];
+  }
+
+  *on_REASONING_MESSAGE_START({ messageId: id }, { provider_metadata }) {
+    yield { type: "reasoning-start", id, providerMetadata: provider_metadata };
+  }
+
+  *on_REASONING_MESSAGE_CONTENT({ messageId: id, delta }, { provider_metadata }) {
+    yield { type: "reasoning-delta", id, delta, providerMetadata: provider_metadata };
+  }
+
+  *on_REASONING_MESSAGE_END({ messageId: id }, { cut, provider_metadata }) {
+    if (!cut) this.thought = { id, providerMetadata: isObject(provider_metadata) ? structuredClone(provider_metadata) : {} };
+  }
+
+  *on_REASONING_ENCRYPTED_VALUE({ subtype, entityId, encryptedValue }) {
+    if (subtype !== "message" || entityId !== this.thought?.id) return;
+    const own = (this.thought.providerMetadata.pydantic_ai ??= {});
+    own.signature ??= encryptedValue;
+  }
+
+  *on_TOOL_CALL_START({ toolCallId: id, toolCallName: name }, facts) {
+    this.named.set(id, { name, id: isText(facts.tool_call_id) ? facts.tool_call_id : id });
+    this.texts.set(id, "");
+    yield { type: "tool-input-start", toolCallId: this.idOf(id), toolName: name, ...spoken(facts) };
+  }
+
+  *on_TOOL_CALL_ARGS({ toolCallId: id, delta }) {
+    this.texts.set(id, (this.texts.get(id) ?? "") + delta);
+    yield { type: "tool-input-delta", toolCallId: this.idOf(id), inputTextDelta: delta };
+  }
+
+  *on_TOOL_CALL_END({ toolCallId: id }, facts) {
+    if (facts.cut) return; // half of them: its run was cut (G3)
+    const call = this.named.get(id);
+    if (call && isText(facts.tool_name)) call.name = facts.tool_name;
+    const text = this.texts.get(id) ?? "";
+    const input = "input" in facts ? facts.input : argumentsOf(text);
+    if (input === undefined) this.unparsed.set(id, text);
+    else yield this.available(id, input, facts);
+  }
+
+  available(id, input, facts = {}) {
+    return { type: "tool-input-available", toolCallId: this.idOf(id), toolName: this.named.get(id)?.name, input, ...spoken(facts) };
+  }
+
+  idOf(id) {
+    return this.named.get(id)?.id ?? id;
+  }
+
+  /** Calls whose arguments are not JSON, and were whole, as what comes behind them shows (G4). */
+  *whole(ids) {
+    for (const id of ids) {
+      if (this.unparsed.has(id)) yield this.available(id, this.unparsed.get(id));
+      this.unparsed.delete(id);
+    }
+  }
+
+  *on_TOOL_CALL_RESULT({ toolCallId: id, content }, facts) {
+    yield* this.whole([id]);
+    const said = resultContent(content);
+    const value = facts.json && isText(said) ? valueOf(said) : undefined;
+    yield this.output(id, value === undefined ? said : value, facts);
+  }
+
+  output(id, content, { outcome, provider_executed }) {
+    const named = { toolCallId: this.idOf(id), ...(provider_executed && { providerExecuted: true }) };
+    if (outcome === "denied") return { type: "tool-output-denied", ...named };
+    if (outcome === "error" && isText(content)) return { type: "tool-output-error", ...named, errorText: content };
+    const toolName = this.thread.calls.get(named.toolCallId)?.part.doc.tool_name; // of an earlier run, perhaps
+    if (outcome === "refused" && isText(content) && toolName) return { type: "tool-input-error", ...named, toolName, input: null, errorText: content };
+    return { type: "tool-output-available", ...named, output: content };
+  }
+
+  /** Results that only a snapshot has; one that is known stands (G7). */
+  *on_MESSAGES_SNAPSHOT({ messages }) {
+    for (const { role, toolCallId: id, content, error } of messages) {
+      if (role !== "tool" || !this.named.has(id)) continue;
+      yield* this.whole([id]);
+      yield this.output(id, error ?? resultContent(content), error == null ? {} : { outcome: "error" });
+    }
+  }
+
+  *on_CUSTOM({ name, value }) {
+    if (!name.startsWith(`${OURS}.`) || !isObject(value)) return; // an application's own is shown and not kept (G8)
+    const type = name.slice(OURS.length + 1);
+    if (type === "data-sys-tp" && isObject(value.data) && "usage" in value.data) this.usageTold = true;
+    yield { ...value, type };
+  }
+}
+
+/** What the facts of a call say of its provider, as fields of its chunks. */
+const spoken = ({ provider_metadata, provider_executed }) => ({
+  ...(isObject(provider_metadata) && { providerMetadata: provider_metadata }),
+  ...(provider_executed && { providerExecuted: true }),
+});
+
+const AG_UI_COUNTS = table({
+  inputTokens: "input_tokens",
+  outputTokens: "output_tokens",
+  cachedInputTokens: "cache_read_tokens",
+  cacheWriteInputTokens: "cache_write_tokens",
+});
+
+/** The tokens of a run over all of its models (R17). */
+function totalOf(usage) {
+  const total = {};
+  for (const one of usage) {
+    for (const [name, word] of Object.entries(AG_UI_COUNTS)) if (one[name]) total[word] = (total[word] ?? 0) + one[name];
+  }
+  return total;
+}
+
+// The two wires: what writes a run, with an end that says that no more comes; what reads an answer, where events are not chunks.
+const WRITERS = table({
+  vsp: () => ({ write: (chunks) => chunks.map(frame), end: () => [DONE] }),
+  "ag-ui": (thread) => new AgUiWriter(thread.header.thread_id, `run-${thread.turns.length}`),
+});
+const READERS = table({ vsp: () => null, "ag-ui": (thread) => new AgUiReader(thread) });
+
+// ====================================================================================================== 6. stdio
 
 /** What the other side is told instead of an answer; the status is that of HTTP. */
 class Refusal extends Error {
@@ -1498,10 +2240,12 @@ const STREAM_TURN = {
   "limits?": LIMITS,
 };
 const HEADER = { created_at: isText, agents: isObject };
-const CASE = { ...HEADER, thread_id: isText, versions: [isVersion], turns: [isObject] };
+const isWire = (value) => CAPABILITIES.wires.includes(value);
+const CASE = { ...HEADER, "wire?": isWire, thread_id: isText, versions: [isVersion], turns: [isObject] };
 const RUN_REQUEST = {
   ...HEADER,
   run: RUN_TURN,
+  "wire?": isWire,
   "user?": [USER_TURN],
   "hold?": { at: isText },
   "limits?": LIMITS,
@@ -1525,15 +2269,17 @@ function serveCase(case_) {
       continue;
     }
     const run = new Run(thread, turn.agent_id, turn.started_at, case_.carriers ?? false);
+    const wire = WRITERS[case_.wire ?? "vsp"](thread);
+    const packet = (chunks, at, end = []) => ({ data: [...wire.write(chunks), ...end].join(""), at });
     const packets = [packet(run.start(turn.message_id), run.at)];
     turn.events.forEach((event, index) => packets.push({ ...packet(run.feed(event), run.at), event: index }));
     const cut = turn.interruption;
     if (!cut) {
       run.interrupt("network_failure", run.at, false); // only a result ends a run well
-      packets.push({ data: DONE, at: run.at });
+      packets.push(packet([], run.at, wire.end()));
     } else if (thread.turn.end != null || cut.tell === "abort") {
       const last = packet(run.interrupt(cut.reason, cut.at, true), cut.at);
-      packets.push({ ...last, data: last.data + DONE });
+      packets.push({ ...last, data: last.data + wire.end().join("") });
     } else {
       run.interrupt(cut.reason, cut.at, false);
     }
@@ -1542,7 +2288,6 @@ function serveCase(case_) {
   return { threads: documents(thread, case_.versions), streams };
 }
 
-const packet = (chunks, at) => ({ data: chunks.map(frame).join(""), at });
 const documents = (thread, versions) => Object.fromEntries(versions.map((version) => [version, thread.document(version)]));
 
 /** Play a whole case as a client. A stream comes as packets, or has a URL to get it from. */
@@ -1554,7 +2299,7 @@ async function receiveCase(case_) {
       client.thread.addUserTurn(turn);
       continue;
     }
-    client.begin(turn.agent_id, turn.begun_at);
+    client.begin(turn.agent_id, turn.begun_at, case_.wire);
     const seen = turn.url ? await download(client, turn) : null;
     for (const { data, data_base64, at } of turn.packets ?? []) {
       client.feed(data == null ? Buffer.from(data_base64 ?? "", "base64") : Buffer.from(data), at);
@@ -1861,7 +2606,7 @@ async function stdio() {
   }
 }
 
-// ======================================================================================================= 6. HTTP
+// ======================================================================================================= 7. HTTP
 
 const LONGEST = 2 ** 31 / 1000 - 1; // seconds that a timer of Node can wait: beyond it would fire at once
 
@@ -1871,6 +2616,7 @@ class LiveRun {
     const script = request.run;
     this.request = request;
     this.run = new Run(thread, script.agent_id, script.started_at, request.carriers ?? false);
+    this.wire = WRITERS[request.wire ?? "vsp"](thread);
     this.frames = []; // each with its number as id, counted from 1; marks are frames without one
     this.waiting = new Set(); // whoever waits for news
     this.stop = null; // why the run has to stop, and whether the client is told
@@ -1923,13 +2669,13 @@ class LiveRun {
   }
 
   finish(chunks, done) {
-    this.frames.push(...chunks.map(frame), ...(done ? [DONE] : []));
+    this.frames.push(...this.wire.write(chunks), ...(done ? this.wire.end() : []));
     this.over = true;
     this.tellAll();
   }
 
   send(chunks, mark) {
-    this.frames.push(...chunks.map(frame));
+    this.frames.push(...this.wire.write(chunks));
     if (this.request.marks) this.frames.push(`: tp ${mark}\n\n`);
     this.tellAll();
   }

@@ -96,8 +96,19 @@ def ask(address: str, method: str, path: str, body: Any = None) -> tuple[int, An
 
 def test_it_agrees_with_the_reference_on_generated_programs(command: tuple[str, ...], tmp_path: Path) -> None:
     """What no scenario says: agents that hand over, failures and the provider's calls in odd orders, cut anywhere."""
+    agree_on_programs(command, tmp_path, "vsp")
+
+
+@pytest.mark.node
+def test_node_agrees_with_the_reference_on_generated_programs_over_ag_ui(tmp_path: Path) -> None:
+    """The same over the other wire, each case over both."""
+    agree_on_programs((str(find_node().executable), str(EXAMPLES / "plain_node.mjs")), tmp_path, "ag-ui")
+
+
+def agree_on_programs(command: tuple[str, ...], tmp_path: Path, wire: str) -> None:
+    """Play generated programs on both sides of an example."""
     spec = f"stdio:{shlex.join([*command, '--stdio'])}"
-    with Session(server=spec, client=spec, patience=SLOW) as session:
+    with Session(server=spec, client=spec, patience=SLOW, wire=wire) as session:
         options = CampaignOptions(db=tmp_path, kinds=(FuzzKind.PROGRAMS,), cases=120, seed=5, shrink_seconds=0.0)
         state = Campaign(session, options).run()
     assert state.failures == {}

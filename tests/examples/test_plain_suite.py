@@ -6,6 +6,7 @@ Node and Go are needed for two of the three.
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -102,6 +103,42 @@ def test_it_passes_every_scenario_over_stdio(name: str, role: str, tmp_path: Pat
     assert (nothing in played.reasons) == (role == "server")
 
 
+@pytest.mark.long
+@pytest.mark.node
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_it_passes_every_scenario_over_ag_ui(role: str, tmp_path: Path) -> None:
+    """The one that speaks it, each side with the reference, and the same thread as over the other wire."""
+    played = play(**{role: spec(EXAMPLES / SOURCES["node"], tmp_path)}, wire="ag-ui")
+    assert played.wrong == ()
+    assert played.finished.passed, played.finished
+    reasons = Counter({re.sub(" R2.*", "", reason): 0 for reason in played.reasons})
+    for reason, count in played.reasons.items():
+        reasons[re.sub(" R2.*", "", reason)] += count
+    assert reasons.pop("the scenario reads") == 10
+    nothing = "the scenario gives the stream itself, so the server is asked nothing"
+    assert (reasons.pop(nothing, 0) > 0) == (role == "server")
+    assert set(reasons) == {"it gives a stream of vsp itself, which cannot be sent over ag-ui"}
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    ("role", "right", "mistake"),
+    [
+        ("server", "yield marked(end, CUT);", "yield end;"),
+        ("client", "facts.json && isText(said)", "isText(said) && false"),
+    ],
+)
+def test_a_mistake_in_one_line_is_found_over_ag_ui(role: str, right: str, mistake: str, tmp_path: Path) -> None:
+    """Half arguments that look whole (G3), a result that is a text; the scenarios pass on the example as it is."""
+    source = tmp_path / SOURCES["node"]
+    text = (EXAMPLES / SOURCES["node"]).read_text("utf-8")
+    assert text.count(right) == 1
+    source.write_text(text.replace(right, mistake), "utf-8")
+    ids = ("interruptions/arguments-stay-open-on-the-wire", "basics/tool-call-and-answer")
+    assert not play(**{role: spec(source, tmp_path)}, ids=ids, wire="ag-ui").finished.passed
+    assert play(**{role: spec(EXAMPLES / SOURCES["node"], tmp_path)}, ids=ids, wire="ag-ui").finished.passed
+
+
 @pytest.mark.parametrize(("name", "role", "right", "mistake"), MISTAKES)
 def test_a_mistake_in_one_line_is_found(name: str, role: str, right: str, mistake: str, tmp_path: Path) -> None:
     """So that the test above can fail: the scenarios that find it pass on the example as it is."""
@@ -135,6 +172,15 @@ def test_it_passes_the_suite_over_http(
     """Both sides of every case, with interruptions that happen for real: a tenth with long ones for one of the two."""
     ids = chosen_scenarios(8 if "[python]" in request.node.name else 6)
     played = play(server=f"http://{address}", client=f"http://{address}", ids=ids)
+    assert played.wrong == ()
+    assert played.finished.passed, played.finished
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("address", [pytest.param("node", marks=NODE)], indirect=True)
+def test_it_passes_the_suite_over_http_and_ag_ui(address: str, chosen_scenarios: ChosenScenarios) -> None:
+    """Both sides, with interruptions that happen for real and both wires compared."""
+    played = play(server=f"http://{address}", client=f"http://{address}", ids=chosen_scenarios(6), wire="ag-ui")
     assert played.wrong == ()
     assert played.finished.passed, played.finished
 
