@@ -500,6 +500,11 @@ func (r *run) interrupt(reason string) {
 		return
 	}
 	r.thread.keep(r.turn(reason))
+	for _, c := range r.thread.pending {
+		if c.output != nil && !c.output.kept(true) {
+			c.waitAgain()
+		}
+	}
 }
 
 // take plays one event. One that lacks a field, or has it in another form, changes nothing (R36).
@@ -584,7 +589,7 @@ func (r *run) complete() {
 	r.thread.keep(r.turn(""))
 	r.thread.pending = map[string]*call{}
 	for id, c := range r.calls {
-		if !c.answered && !c.ofProvider {
+		if !c.answered {
 			r.thread.pending[id] = c
 		}
 	}
@@ -714,6 +719,7 @@ type streamed struct {
 	block string // its id on the stream
 	whole raw    // a part of a kind of its own
 	call  *call
+	of    *call // whose output it is, if the provider ran the tool
 	ended bool
 }
 
@@ -729,7 +735,11 @@ type call struct {
 	position   int // among the calls of the thread
 	sent       bool
 	answered   bool
+	output     *response // in which the provider's output stands (R42)
 }
+
+// waitAgain takes the output back, which goes with its response (R42).
+func (c *call) waitAgain() { c.answered, c.output = false, nil }
 
 // A givenPart has the fields of parts that a run looks at.
 type givenPart struct {
@@ -858,6 +868,11 @@ func (r *run) resetResponse() {
 	for _, c := range r.response.calls {
 		delete(r.calls, c.id)
 	}
+	for _, c := range r.calls {
+		if c.output == r.response {
+			c.waitAgain()
+		}
+	}
 	r.facts = slices.DeleteFunc(r.facts, func(f *fact) bool { return f.response == r.response })
 	r.response.parts, r.response.calls, r.response.finished = nil, nil, true
 	r.send(object{"type": "reset-step"})
@@ -875,7 +890,8 @@ func (r *run) startPart(text raw) {
 	}
 	switch given.Kind {
 	case "tool-call", "builtin-tool-call":
-		if c != nil && !c.answered { // R36: an id names another call after its return, and not before
+		waits := c != nil && !c.answered && (!c.ofProvider || r.holds(c.response))
+		if waits { // R36: an id names another call after its return, and not before
 			return
 		}
 	case "builtin-tool-return":
@@ -896,7 +912,7 @@ func (r *run) startPart(text raw) {
 	case "tool-call", "builtin-tool-call":
 		r.startCall(p, event)
 	case "builtin-tool-return":
-		p.ended, c.answered = true, true
+		p.ended, p.of, c.answered, c.output = true, c, true, res
 		p.ToolName, p.ToolCallID, p.Content = c.name, c.id, orNull(given.Content)
 		p.ProviderName = c.provider // not its own: the stream names none beside an output
 		r.sendInput(c)
@@ -1600,6 +1616,9 @@ func (r *run) fail(text raw) {
 		r.waiting = map[string]*call{} // as they are now: a return that comes after the error answers nothing
 		for id, c := range r.thread.pending {
 			held := *c
+			if held.output != nil && !held.output.kept(true) {
+				held.waitAgain()
+			}
 			r.waiting[id] = &held
 		}
 	}
@@ -1646,7 +1665,7 @@ func (r *run) message(f *fact, interrupted bool) (message, bool) {
 	}
 	switch f.kind {
 	case responseFact:
-		return r.said(f.response)
+		return r.said(f.response, interrupted)
 	case returnsFact:
 		m := message{Type: "request", Timestamp: f.at, AgentID: r.agent}
 		for _, returned := range f.returns {
@@ -1664,8 +1683,9 @@ func (res *response) kept(interrupted bool) bool {
 	return res.finished && !(interrupted && slices.ContainsFunc(res.calls, open))
 }
 
-// said returns a response as a message, and whether it has a part; without one it is none.
-func (r *run) said(res *response) (message, bool) {
+// said returns a response as a message, and whether it has a part; without one it is none. An output of the provider goes
+// with its call (R42).
+func (r *run) said(res *response, interrupted bool) (message, bool) {
 	m := message{
 		Type: "response", Timestamp: res.at, AgentID: r.agent, ModelName: res.model, ProviderName: res.provider,
 		ResponseID: res.id, FinishReason: res.reason, Usage: res.usage,
@@ -1678,6 +1698,7 @@ func (r *run) said(res *response) (message, bool) {
 	for _, p := range res.parts {
 		switch {
 		case !p.ended: // R28
+		case p.of != nil && r.holds(p.of.response) && !p.of.response.kept(interrupted):
 		case p.whole != nil:
 			m.Parts = append(m.Parts, p.whole)
 		case p.call != nil:

@@ -229,6 +229,19 @@ class Thread {
     if (!gone) return;
     this.turn.items = this.turn.items.filter((item) => item !== gone && item.response !== gone);
     this.forgetCalls((call) => call.response === gone);
+    this.waitAgain(new Set([gone.order]));
+  }
+
+  /** R42: what a provider returns is a part of the response with which it comes. */
+  addOutput(call, doc) {
+    call.answered = true;
+    call.output = this.response.order;
+    return Object.assign(this.addPart(doc, true), { of: call.response.order });
+  }
+
+  /** R42: an output goes with its response, and its call waits for another. */
+  waitAgain(gone) {
+    for (const call of this.calls.values()) if (gone.has(call.output)) Object.assign(call, { answered: false, output: null });
   }
 
   addPart(doc, done = false) {
@@ -312,15 +325,18 @@ class Thread {
 
   /** R26: the first interruption stands, and one after the end changes nothing. */
   interrupt(reason, at) {
-    const turn = this.turn;
+    let turn = this.turn;
     if (turn.end != null) return;
     if (turn.error) {
-      this.turns[this.turns.length - 1] = turn.error;
+      turn = this.turns[this.turns.length - 1] = turn.error;
       this.calls = this.callsAtError;
     } else Object.assign(turn, { end: at, reason: reason === "incomplete_stream" ? "network_failure" : reason });
     this.response = null;
-    const mine = new Set(turn.items.filter((item) => item.is === "response").map((item) => item.order));
-    this.forgetCalls((call) => mine.has(call.response.order));
+    const mine = turn.items.filter((item) => item.is === "response");
+    const orders = (responses) => new Set(responses.map((response) => response.order));
+    this.waitAgain(orders(mine.filter((response) => response.open || !this.allAnswered(response))));
+    const made = orders(mine);
+    this.forgetCalls((call) => made.has(call.response.order));
   }
 
   /** The stream says `finish`, or the run its result; the last response has finished before. */
@@ -377,7 +393,8 @@ class Thread {
   message(item, turn, version, kept) {
     const head = { timestamp: item.at, agent_id: turn.agentId };
     if (item.is === "response") {
-      const parts = item.parts.filter((part) => part.done).map((part) => part.doc);
+      const stays = (part) => part.done && (part.of == null || kept.has(part.of)); // R42: no output without its call
+      const parts = item.parts.filter(stays).map((part) => part.doc);
       if (!parts.length || !kept.has(item.order)) return null;
       return { message_type: "response", ...head, parts, ...item.facts };
     }
@@ -557,8 +574,10 @@ class Run {
     if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
     else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
     else if (kind !== "builtin-tool-return" || this.takeOutput(doc)) {
-      if (kind === "builtin-tool-return") yield* this.endProvidersCall(this.thread.calls.get(doc.tool_call_id).part);
-      this.blocks.set(index, ["", this.thread.addPart(stored(doc), true)]);
+      const call = kind === "builtin-tool-return" ? this.thread.calls.get(doc.tool_call_id) : null;
+      if (call) yield* this.endProvidersCall(call.part);
+      const part = call ? this.thread.addOutput(call, stored(doc)) : this.thread.addPart(stored(doc), true);
+      this.blocks.set(index, ["", part]);
       yield* wholePart(doc);
     }
   }
@@ -573,7 +592,6 @@ class Run {
   takeOutput(output) {
     const call = this.thread.calls.get(output.tool_call_id);
     if (!call || call.answered) return false;
-    call.answered = true;
     Object.assign(output, pick(call.part.doc, "tool_name", "provider_name")); // the stream names neither beside an output
     return true;
   }
@@ -1317,10 +1335,9 @@ class Client {
     const call = this.thread.calls.get(chunk.toolCallId);
     if (!call || !call.part.done || call.answered) return; // R36, R14
     if (call.part.doc.part_kind === "builtin-tool-call") {
-      call.answered = true; // R42: a part of the response, and no return
-      if (this.thread.response !== call.response) return; // which has ended
+      this.respond(); // R42: a part of the response with which it comes, and no return
       const { part_kind, args, ...head } = call.part.doc;
-      this.thread.addPart({ part_kind: "builtin-tool-return", ...head, content: doc.content }, true);
+      this.thread.addOutput(call, { part_kind: "builtin-tool-return", ...head, content: doc.content });
       return;
     }
     if (call.response === this.thread.response) this.finishResponse(); // R40: tools run after their response

@@ -69,6 +69,7 @@ class Part:
     text: list[str] = field(default_factory=list)
     done: bool = False
     order: int = 0  # among all parts of the thread
+    of: int | None = None  # of an output of the provider, the order of the response with its call (R42)
 
 
 @dataclass
@@ -141,6 +142,7 @@ class Call:
     part: Part
     response: Response
     answered: bool = False
+    output: int | None = None  # the order of the response in which its provider's output stands (R42)
     denial: str | None = None  # why, if an approval of it was refused
 
 
@@ -196,6 +198,20 @@ class Thread:
         if gone is not None:
             self.turn.items = [i for i in self.turn.items if i is not gone and getattr(i, "response", None) is not gone]
             self.calls = {k: c for k, c in self.calls.items() if c.response is not gone}
+            self.wait_again({gone.order})
+
+    def add_output(self, call: Call, doc: Json) -> Part:
+        """R42: what a provider returns is a part of the response with which it comes."""
+        part = self.add_part(doc, done=True)
+        part.of = call.response.order
+        call.answered, call.output = True, self.response.order if self.response else None
+        return part
+
+    def wait_again(self, gone: set[int]) -> None:
+        """R42: an output goes with its response, and its call waits for another."""
+        for call in self.calls.values():
+            if call.output in gone:
+                call.answered, call.output = False, None
 
     def add_part(self, doc: Json, *, done: bool = False) -> Part:
         part = Part(doc, done=done, order=self.next_order())
@@ -285,11 +301,13 @@ class Thread:
             return
         if turn.error is not None:
             self.turns[-1], self.calls = turn.error, self.calls_at_error
+            turn = turn.error
         else:
             turn.end, turn.reason = at, "network_failure" if reason == "incomplete_stream" else reason
         self.response = None
-        mine = {i.order for i in turn.items if isinstance(i, Response)}
-        self.calls = {k: c for k, c in self.calls.items() if c.response.order not in mine}
+        mine = [i for i in turn.items if isinstance(i, Response)]
+        self.wait_again({i.order for i in mine if i.open or not self.all_answered(i)})
+        self.calls = {k: c for k, c in self.calls.items() if c.response.order not in {i.order for i in mine}}
 
     def finish(self, reason: str | None, at: str) -> None:
         """The stream says `finish`, or the run its result; the last response has finished before."""
@@ -355,7 +373,7 @@ class Thread:
     def _message(self, item: object, turn: Turn, version: str, kept: set[int]) -> Json | None:
         match item:
             case Response():
-                parts = [p.doc for p in item.parts if p.done]
+                parts = [p.doc for p in item.parts if p.done and (p.of is None or p.of in kept)]
                 if not parts or item.order not in kept:
                     return None
                 head = {"message_type": "response", "timestamp": item.at, "agent_id": turn.agent_id}
@@ -613,8 +631,12 @@ class Run:
             yield from self.start_call(index, doc)
         elif kind != "builtin-tool-return" or self.take_output(doc):
             if kind == "builtin-tool-return":
-                yield from self.end_providers_call(self.thread.calls[doc["tool_call_id"]].part)
-            self.blocks[index] = ("", self.thread.add_part(stored(doc), done=True))
+                call = self.thread.calls[doc["tool_call_id"]]
+                yield from self.end_providers_call(call.part)
+                part = self.thread.add_output(call, stored(doc))
+            else:
+                part = self.thread.add_part(stored(doc), done=True)
+            self.blocks[index] = ("", part)
             yield from whole_part(doc)
 
     def take_output(self, output: Json) -> bool:
@@ -622,7 +644,6 @@ class Run:
         call = self.thread.calls.get(output["tool_call_id"])
         if call is None or call.answered:
             return False
-        call.answered = True
         output |= pick(call.part.doc, "tool_name", "provider_name")  # the stream names neither beside an output
         return True
 
@@ -1354,11 +1375,9 @@ class Client:
         if call is None or not call.part.done or call.answered:
             return  # R36, R14
         if call.part.doc["part_kind"] == "builtin-tool-call":  # R42: a part of the response, and no return
-            call.answered = True
-            if self.thread.response is call.response:
-                head = {k: v for k, v in call.part.doc.items() if k not in ("part_kind", "args")}
-                part = {"part_kind": "builtin-tool-return", **head, "content": doc["content"]}
-                self.thread.add_part(part, done=True)
+            self.respond()
+            head = {k: v for k, v in call.part.doc.items() if k not in ("part_kind", "args")}
+            self.thread.add_output(call, {"part_kind": "builtin-tool-return", **head, "content": doc["content"]})
             return
         if call.response is self.thread.response:
             self.finish_response()  # R40: tools run after their response

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_wire, put, server_writer, together, wrap
 
 from tpharness.dialects import thread
-from tpharness.journal import JournalWriter, Return, UserTurn
+from tpharness.journal import JournalWriter, Return, UserTurn, keep
+from tpharness.journal.provider_calls import ProviderCalls
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
 from tpharness.wires.sse.parser import SseParser
@@ -65,8 +66,24 @@ class AnswersForGood(JournalWriter):
     """A return that came after an error stays the answer of its call, although it is not in the thread."""
 
     def interrupt_turn(self, reason, at):
-        self._calls_held = (self._calls, self._answered, self._open_keys)
+        self._calls_held = (self._calls, self._answered, self._open_keys, self.provider_calls)
         super().interrupt_turn(reason, at)
+
+
+def only_in_its_response(was):
+    def output(self, call_id, content):
+        if self._writer.is_streaming(self._writer.provider_calls.get(call_id)):
+            was(self, call_id, content)
+
+    return output
+
+
+def provider_calls_forgotten(was):
+    def begin(self, *arguments):
+        self._writer.provider_calls = ProviderCalls()
+        was(self, *arguments)
+
+    return begin
 
 
 def provider_of_its_own_flag(was):
@@ -329,11 +346,39 @@ DEFECTS = (
         on_chunk(reset_in_a_step, c.ResetStepChunk),
     ),
     defect(
-        "provider-output-in-whatever-streams",
+        "late-output-of-the-provider-left-out",
         "client",
-        "The output of a call of the provider is put into the response that streams, whosever it is.",
+        "The output of a call of the provider counts only while the response of its call streams.",
         "tool.provider-executed R42",
-        wrap(JournalWriter, "is_streaming", lambda _: lambda self, *_: self.response_open),
+        wrap(ToolCalls, "_add_provider_output", only_in_its_response),
+    ),
+    defect(
+        "provider-calls-end-with-their-stream",
+        "client",
+        "A stream knows no calls of the provider that an earlier stream has made.",
+        "tool.provider-executed R42",
+        wrap(ToolCalls, "begin", provider_calls_forgotten),
+    ),
+    defect(
+        "provider-calls-end-with-their-run",
+        "server",
+        "A run knows no calls of the provider that an earlier run has made.",
+        "tool.provider-executed R42",
+        wrap(recorder.Recorder, "begin", provider_calls_forgotten),
+    ),
+    defect(
+        "output-of-the-provider-outlives-its-call",
+        "both",
+        "The output of a call of the provider stays when the response of its call is dropped.",
+        "tool.provider-executed tool.no-orphan-return R23 R42",
+        wrap(keep, "_without_outputs", lambda _: lambda response, _: response),
+    ),
+    defect(
+        "answered-provider-call-stays-answered",
+        "both",
+        "A call of the provider waits no more, although its output went with a response that was dropped.",
+        "tool.provider-executed R42",
+        wrap(ProviderCalls, "drop", lambda _: lambda *_: None),
     ),
     defect(
         "provider-input-twice-is-two-calls",

@@ -69,7 +69,7 @@ def preliminary_counts(was):
     del was
 
     def output(self, chunk):
-        if chunk.tool_call_id in self._provider_calls:
+        if self._is_provider_s(chunk.tool_call_id):
             self._add_provider_output(chunk.tool_call_id, chunk.output)
         elif not self._writer.has_return(chunk.tool_call_id) and self._begin_return(chunk.tool_call_id, chunk):
             self._add_return(chunk.tool_call_id, "success", chunk.output)

@@ -1,4 +1,4 @@
-"""Decide what survives an interruption: the only code of R20, R21, R23 and R25.
+"""Decide what survives an interruption: the only code of R20, R21, R23, R25, and of R42 where calls are dropped.
 
 `surviving_response` decides about one response, and the other entries follow their responses (`survivors`). The writer
 closes a segment when all of it survives, so that no interruption can take it back; a dialect asks what survives of the
@@ -63,11 +63,14 @@ def survivors(tail: Segment, readings: Readings) -> tuple[Entry, ...]:
     """
     answered, keys = _answers(tail)
     kept: dict[int, Response] = {}
+    unmade: set[str] = set()  # the provider's calls that went with their response
     for index, entry in enumerate(tail.entries):
         if isinstance(entry, Response):
             stays = surviving_response(entry, keys.get(index, ()), answered, readings)
             if stays is not None:
-                kept[index] = stays
+                kept[index] = _without_outputs(stays, unmade)
+            unmade |= _provider_calls(entry)
+            unmade -= _provider_calls(stays)
     result: list[Entry] = []
     latest: int | None = None  # None: the response before has settled, or there is none
     for index, entry in enumerate(tail.entries):
@@ -95,6 +98,19 @@ def _answers(tail: Segment) -> tuple[set[int], dict[int, list[int]]]:
     for key, (index, _) in tail.calls.items():
         keys.setdefault(index, []).append(key)
     return answered, keys
+
+
+def _provider_calls(response: Response | None) -> set[str]:
+    """Return the ids of the complete calls of a response that the provider executes; none if there is no response."""
+    parts = response.parts if response is not None else ()
+    return {p.fields["tool_call_id"] for p in parts if p.kind == "builtin-tool-call" and p.complete}
+
+
+def _without_outputs(response: Response, unmade: set[str]) -> Response:
+    """Return a response without the outputs of calls that were dropped (R23, R42)."""
+    gone = unmade - _provider_calls(response)
+    parts = tuple(p for p in response.parts if p.kind != "builtin-tool-return" or p.fields["tool_call_id"] not in gone)
+    return replace(response, parts=parts) if len(parts) != len(response.parts) else response
 
 
 def _has_text(part: Part) -> bool:

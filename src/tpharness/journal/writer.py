@@ -11,6 +11,7 @@ from tpharness.facts import join_text, new_prompts, recorded_reason
 from tpharness.journal import keep
 from tpharness.journal.log import Log
 from tpharness.journal.opened import OpenPart, OpenResponse, make_segment
+from tpharness.journal.provider_calls import ProviderCalls
 from tpharness.journal.records import (
     AgentTurn,
     Completed,
@@ -41,6 +42,8 @@ class JournalWriter:
         self._calls: dict[str, int] = {}
         self._call_names: dict[int | None, str] = {}
         self._answered: set[int] = set()
+        self.provider_calls = ProviderCalls()
+        """The calls of the thread that the provider executes (R42)."""
         self._next_call = 0
         self._response_number = 0
         self._user_parts: Sequence[Mapping[str, Any]] = ()
@@ -65,6 +68,7 @@ class JournalWriter:
         self._entries: list[OpenResponse | Entry] = []
         self._settled_count = self._not_events = 0
         self._first_key, self._has_late_return = self._next_call, False
+        self._first_response = self._response_number + 1
         self._open_keys: set[int] = set()
         self._response: OpenResponse | None = None
         self._said = self._said_before_response = False  # whether a complete part or a prompt has come (R9)
@@ -111,8 +115,9 @@ class JournalWriter:
         Its calls without a return are forgotten (R21, R30): a later turn cannot answer them and may reuse their ids.
         """
         self._need_turn()
+        self.provider_calls = self._provider_calls_if_cut()
         if self._held is not None:  # R27: what came after the error does not count, so its returns answered nothing
-            self._calls, self._answered, self._open_keys = self._calls_held
+            self._calls, self._answered, self._open_keys, self.provider_calls = self._calls_held
         self._calls = {call_id: key for call_id, key in self._calls.items() if key not in self._open_keys}
         self._close(Interrupted(reason=recorded_reason(reason), at=at))
 
@@ -120,7 +125,8 @@ class JournalWriter:
         """Remember the turn as interrupted here, in case it does not complete after all (R27)."""
         self._need_turn()
         if self._held is None:
-            self._calls_held = (dict(self._calls), set(self._answered), set(self._open_keys))
+            calls = (dict(self._calls), set(self._answered), set(self._open_keys))
+            self._calls_held = (*calls, self._provider_calls_if_cut())
             self._held = replace(self._turn(partial=True), end=Interrupted(reason=reason, at=at))
             self.version += 1
 
@@ -249,6 +255,7 @@ class JournalWriter:
         for part in response.parts:
             if part.complete and part.kind == "tool-call":
                 self._calls.pop(part.fields["tool_call_id"], None)
+        self.provider_calls.drop(response.parts)
         index = next(i for i in reversed(range(len(self._entries))) if self._entries[i] is response)  # among the last
         kept = [e for e in self._entries[index + 1 :] if not (isinstance(e, Event) and e.bound)]
         kept = [e for e in kept if not (isinstance(e, Return) and e.call_key in response.calls)]
@@ -364,6 +371,7 @@ class JournalWriter:
         response.frozen = None
         self._said = True
         self.version += 1
+        self.provider_calls.note(part)
         if part.kind == "tool-call":
             key, self._next_call = self._next_call, self._next_call + 1
             self._calls[part.fields["tool_call_id"]] = key
@@ -410,6 +418,11 @@ class JournalWriter:
         if not response.finished:  # keep would say so too, but of a record of all its parts, made at each question
             return False
         return keep.is_settled(response.response(partial=False), response.calls, self._answered)
+
+    def _provider_calls_if_cut(self) -> ProviderCalls:
+        """Return the provider's calls as they are if the turn is cut here, and responses go with it (`keep`)."""
+        gone = (e.parts for e in self._entries if isinstance(e, OpenResponse) and not self._is_settled(e))
+        return self.provider_calls.when_cut(self._first_response, gone)
 
     def _turn(self, *, partial: bool = False) -> AgentTurn:
         if not partial and self._cached is not None and self._cached[0] == self.version:

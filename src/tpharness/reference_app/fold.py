@@ -203,6 +203,7 @@ class ThreadFold:
             tool_name=self._recorder.tool_name,
             has_return=self._recorder.has_return,
             waiting=self._recorder.waiting_calls,
+            waiting_provider_calls=self._recorder.waiting_provider_calls,
         )
         self.buffer = ReplayBuffer(self._runs, marks=entry["marks"], headers=self._wire.headers)
         self.buffer.write(self._writer.start(run["started_at"], self._user), 0)

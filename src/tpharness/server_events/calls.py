@@ -1,4 +1,4 @@
-"""The calls of one run: the arguments with which each is complete, and the names that a provider's output takes over.
+"""The calls of one run: the arguments with which each is complete.
 
 In: calls whose response ends, and events that are about a call of an earlier part. Out: complete parts in the journal,
 and a report of arguments that differ.
@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.facts import join_text, parse_tool_args
 from tpharness.journal import JournalWriter, OpenPart
 from tpharness.server_events import violations as v
-from tpharness.server_events.parts import call_arguments, pick_fields
+from tpharness.server_events.parts import call_arguments
 
 __all__ = ["RunCalls"]
 
@@ -22,25 +22,12 @@ class RunCalls:
 
     def __init__(self, writer: JournalWriter) -> None:
         self._writer = writer
-        self._provider_calls: dict[str, dict[str, Any]] = {}
         self._complete: dict[str, OpenPart] = {}  # of the latest response
         self._without_args: set[str] = set()  # calls whose arguments may still come with their tool-call event (R10)
 
     def begin_response(self) -> None:
         """Forget the calls of the response before, as another or its request begins: their arguments are sent (R10)."""
         self._complete = {}
-
-    def add_provider_call(self, fields: dict[str, Any]) -> None:
-        """Note a call that the provider executes, with the fields of its part."""
-        self._provider_calls[fields["tool_call_id"]] = fields
-
-    def take_names(self, output: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the names of tool and provider that the call of a provider's output has; a stream repeats neither.
-
-        None if there is no such call, or if it has had its output.
-        """
-        call = self._provider_calls.pop(output["tool_call_id"], None)
-        return None if call is None else pick_fields(call, ("tool_name", "provider_name"))
 
     def complete(self, call: OpenPart, started: Mapping[str, Any] | None) -> None:
         """Complete a call at the end of its response, with the arguments held.

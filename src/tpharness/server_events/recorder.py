@@ -109,6 +109,11 @@ class Recorder:
         """The ids of the thread's calls that have no return."""
         return self._writer.waiting_calls
 
+    @property
+    def waiting_provider_calls(self) -> frozenset[str]:
+        """The ids of the thread's calls of the provider that have no output (R42)."""
+        return self._writer.provider_calls.waiting
+
     def has_return(self, call_id: str) -> bool:
         """Whether the thread's call of that id has its return, and does not stream again."""
         return not self._streams(call_id) and self._writer.has_return(call_id)
@@ -153,15 +158,12 @@ class Recorder:
         kind = part["part_kind"]
         fields = part_fields(kind, part)
         text_field = _TEXT_FIELDS.get(kind)
-        if kind == "builtin-tool-call":
-            self._calls.add_provider_call(fields)
         if kind == "builtin-tool-return":
-            names = self._calls.take_names(part)
-            if names is None:
+            call = self._call_of_output(part["tool_call_id"])
+            if call is None:
                 self._report(v.UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
                 return  # R14, R36, R42
-            self._complete_provider_call(part["tool_call_id"])
-            fields |= names
+            fields |= pick_fields(call.fields, ("tool_name", "provider_name"))  # a stream repeats neither
         if text_field is None:
             self._writer.add_part(kind, fields)
             self._parts[index] = OpenPart(kind, fields, [], None, complete=True)
@@ -355,11 +357,16 @@ class Recorder:
         held = (p for p in self._parts.values() if p.kind == "tool-call" and p.fields["tool_call_id"] == call_id)
         return self._writer.response_open and any(held)
 
-    def _complete_provider_call(self, call_id: str) -> None:
-        """Complete a call that the provider executes when its output comes: its input is sent then (R10, R42)."""
+    def _call_of_output(self, call_id: str) -> OpenPart | None:
+        """Return the provider's call that has its output now, complete: its input is sent by then (R10, R42).
+
+        It may be one of an earlier response or run. None if the thread has no such call, or if it has had its output.
+        """
         for handle in self._parts.values():
             if handle.kind == "builtin-tool-call" and handle.fields["tool_call_id"] == call_id and not handle.complete:
                 self._calls.complete(handle, None)
+        calls = self._writer.provider_calls
+        return None if calls.answered(call_id) else calls.get(call_id)
 
     def _waits(self, call_id: str) -> bool:
         """Whether the thread has a call of that id, streaming or complete, that has no return yet."""

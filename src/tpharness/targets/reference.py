@@ -82,6 +82,7 @@ class ReferenceServer:
             tool_name=self._recorder.tool_name,
             has_return=self._recorder.has_return,
             waiting=self._recorder.waiting_calls,
+            waiting_provider_calls=self._recorder.waiting_provider_calls,
         )
         return self._writer.start(run.started_at, self._user_parts)
 

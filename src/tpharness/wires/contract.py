@@ -205,11 +205,12 @@ class OpenWriter(Protocol):
         tool_name: Callable[[str], str | None] = ...,
         has_return: Callable[[str], bool] = ...,
         waiting: Collection[str] | None = ...,
+        waiting_provider_calls: Collection[str] = ...,
     ) -> Writer:
         """`tool_name` says which tool a call of the thread names, None for a call that the thread does not have.
 
         `has_return` says whether a call has its return; `waiting` has the ids of those that have none as the run
-        begins, None if that is not known.
+        begins, None if that is not known; `waiting_provider_calls` those of the provider's calls without output (R42).
         """
         ...
 

@@ -46,6 +46,7 @@ class EventWriter:
         tool_name: Callable[[str], str | None] = lambda _: "",
         has_return: Callable[[str], bool] = lambda _: False,
         waiting: Collection[str] | None = None,
+        waiting_provider_calls: Collection[str] = (),
     ) -> None:
         self._chunks = Encoder(
             agent_id=agent_id,
@@ -54,6 +55,7 @@ class EventWriter:
             tool_name=tool_name,
             has_return=has_return,
             waiting=waiting,
+            waiting_provider_calls=waiting_provider_calls,
         )
         self._message_id, self._waiting = message_id, waiting or ()
         self._events = AgUiEncoder(thread_id=_THREAD, run_id="run")

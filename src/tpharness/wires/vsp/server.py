@@ -48,7 +48,8 @@ class Encoder:
 
     `tool_name` says which tool a call of the thread names, None for a call that the thread does not have: its result is
     not carried (R36). `has_return` says whether a call of the thread has its return; `waiting` has the ids of those
-    that have none as the run begins, None if that is not known.
+    that have none as the run begins, None if that is not known, and `waiting_provider_calls` those of the provider's
+    calls that have no output then.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Encoder:
         tool_name: Callable[[str], str | None] = lambda _: "",
         has_return: Callable[[str], bool] = lambda _: False,
         waiting: Collection[str] | None = None,
+        waiting_provider_calls: Collection[str] = (),
     ) -> None:
         self._waiting = waiting
         self._tool_name = tool_name
@@ -70,7 +72,8 @@ class Encoder:
         self._parts: dict[int, tuple[str, str]] = {}
         self._metadata: dict[int, dict[str, Any]] = {}  # what the end of a text or thinking part will say
         self._calls: dict[str, dict[str, Any]] = {}
-        self._provider_calls: set[str] = set()
+        self._provider_calls = set(waiting_provider_calls)  # those that have no output yet (R42)
+        self._provider_outputs: set[str] = set()  # of the response that streams
         self._outstanding: set[str] = set()
         self._announced: set[str] = set()
         self._returned: set[str] = set()
@@ -144,7 +147,7 @@ class Encoder:
         if not self._responding or index in self._parts:
             chunks += [*self._end_step(), *self._carry(**self._facts), {"type": "start-step"}]
             self._in_step = self._responding = True
-            self._parts, self._calls, self._last_finish = {}, {}, None
+            self._parts, self._calls, self._provider_outputs, self._last_finish = {}, {}, set(), None
         kind, content = part["part_kind"], part.get("content")
         self._said = self._said or kind not in ("text", "thinking", "tool-call", "builtin-tool-call")
         match kind:
@@ -176,6 +179,7 @@ class Encoder:
         self._returned.discard(call_id)
         self._announced.discard(call_id)
         more = provider_fields(part)
+        self._provider_calls.discard(call_id)
         if more:
             self._provider_calls.add(call_id)
         held = args if isinstance(args, Mapping) else None
@@ -191,6 +195,7 @@ class Encoder:
         if call_id not in self._provider_calls:
             return []  # R36: the recorder reports it
         self._provider_calls.discard(call_id)
+        self._provider_outputs.add(call_id)
         output = {"type": "tool-output-available", "toolCallId": call_id, "providerExecuted": True}
         return [*self._announce_call(call_id), {**output, "output": part.get("content")}]
 
@@ -336,7 +341,8 @@ class Encoder:
         del event
         if not self._responding:
             return []  # R36: nothing streams that could be taken back
-        self._parts, self._calls, self._outstanding = {}, {}, set()
+        self._provider_calls = (self._provider_calls | self._provider_outputs) - self._calls.keys()
+        self._parts, self._calls, self._outstanding, self._provider_outputs = {}, {}, set(), set()
         self._responding = False
         return [{"type": "reset-step"}]
 

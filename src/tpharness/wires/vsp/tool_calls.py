@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from tpharness.journal import OpenPart
 from tpharness.wires.vsp import records as c
 from tpharness.wires.vsp import violations as v
 from tpharness.wires.vsp.carrier import apply_carried_return
@@ -36,12 +35,10 @@ class ToolCalls:
         self.begin()
 
     def begin(self) -> None:
-        """Start a stream: the provider's calls and the refusals of the stream before are forgotten.
+        """Start a stream: the refusals of the stream before are forgotten.
 
-        Approvals are not: a call that waits for one waits beyond the end of its stream (R30).
+        Approvals are not: a call that waits for one waits beyond its stream (R30), and so do the provider's (R42).
         """
-        self._provider_calls: dict[str, OpenPart] = {}
-        self._provider_answers: set[str] = set()
         self._input_errors: set[str] = set()
         self._ignored_calls: set[str] = set()
         self._requested: dict[str, str] = {}  # by the id of an approval, the call that this stream asked it for first
@@ -81,7 +78,7 @@ class ToolCalls:
         if not self._complete_call(chunk):
             return
         self._input_errors.add(chunk.tool_call_id)
-        if chunk.tool_call_id in self._provider_calls:
+        if self._is_provider_s(chunk.tool_call_id):
             self._add_provider_output(chunk.tool_call_id, chunk.error_text)
         else:
             self._lifecycle.ensure_turn()  # the call may wait since an earlier turn, and a stream begin with this
@@ -112,7 +109,6 @@ class ToolCalls:
         provider_executed = chunk.provider_executed or part.kind == "builtin-tool-call"
         if provider_executed:
             part.kind = "builtin-tool-call"
-            self._provider_calls[call_id] = part
         fields = call_fields(chunk, provider_executed=provider_executed)
         self._writer.close_part(part, **fields, args=chunk.input)
         part.fields.setdefault("args", None)
@@ -120,8 +116,6 @@ class ToolCalls:
 
     def _forget(self, call_id: str) -> None:
         """Forget what became of the call that had this id before: an id that is used again names a new call (R36)."""
-        self._provider_calls.pop(call_id, None)
-        self._provider_answers.discard(call_id)
         self._denials.pop(call_id, None)
         for approval in self._asked_for.pop(call_id, ()):
             if self._approvals[approval] == call_id:
@@ -156,7 +150,7 @@ class ToolCalls:
     def _output(self, chunk: c.ToolOutputAvailableChunk) -> None:
         if chunk.preliminary:  # R14: progress, not a return
             self._is_complete(chunk.tool_call_id, chunk)
-        elif chunk.tool_call_id in self._provider_calls:
+        elif self._is_provider_s(chunk.tool_call_id):
             self._add_provider_output(chunk.tool_call_id, chunk.output)
         elif self._begin_return(chunk.tool_call_id, chunk):
             self._add_return(chunk.tool_call_id, "success", chunk.output)
@@ -167,14 +161,14 @@ class ToolCalls:
             self._context.report(
                 v.ERROR_REPEATED, f"tool-output-error for {chunk.tool_call_id!r} after its tool-input-error"
             )
-        elif chunk.tool_call_id in self._provider_calls:
+        elif self._is_provider_s(chunk.tool_call_id):
             self._add_provider_output(chunk.tool_call_id, chunk.error_text)
         elif self._begin_return(chunk.tool_call_id, chunk):
             self._add_return(chunk.tool_call_id, "error", chunk.error_text)
 
     def _output_denied(self, chunk: c.ToolOutputDeniedChunk) -> None:
         reason = self._denials.get(chunk.tool_call_id, DENIAL)
-        if chunk.tool_call_id in self._provider_calls:
+        if self._is_provider_s(chunk.tool_call_id):
             self._add_provider_output(chunk.tool_call_id, reason)
         elif self._begin_return(chunk.tool_call_id, chunk):  # R22: a denied call is an error return
             self._add_return(chunk.tool_call_id, "error", reason)
@@ -184,19 +178,22 @@ class ToolCalls:
     def _awaits_output(self, call_id: str) -> bool:
         return self._writer.call_key(call_id) is not None and not self._writer.has_return(call_id)
 
+    def _is_provider_s(self, call_id: str) -> bool:
+        """Whether the id is that of a complete call that the provider executes, of this response or before (R42)."""
+        return self._writer.provider_calls.get(call_id) is not None
+
     def _provider_runs(self, call_id: str) -> bool:
         """Whether the provider's call of this id is in the response that streams, without output or refused (R42)."""
-        part = self._provider_calls.get(call_id)
-        if part is None or (call_id in self._provider_answers and call_id not in self._input_errors):
-            return False
-        return self._writer.is_streaming(part)
+        calls = self._writer.provider_calls
+        waits = not calls.answered(call_id) or call_id in self._input_errors
+        return waits and (part := calls.get(call_id)) is not None and self._writer.is_streaming(part)
 
     def _is_complete(self, call_id: str, chunk: c.Chunk) -> bool:
         """Whether the call was made and its input is complete; a violation is reported if not."""
         if call_id in self._inputs:
             self._context.report(v.NO_CALL, f"{c.type_of(chunk)} for {call_id!r}, whose input is still streaming")
             return False
-        if self._writer.call_key(call_id) is None and call_id not in self._provider_calls:
+        if self._writer.call_key(call_id) is None and not self._is_provider_s(call_id):
             self._context.report(v.NO_CALL, f"{c.type_of(chunk)} for {call_id!r}, which was never called")
             return False
         return True
@@ -223,15 +220,13 @@ class ToolCalls:
         self._writer.add_return(call_id, kind, fields, self._context.time)
 
     def _add_provider_output(self, call_id: str, content: Any) -> None:
-        """R42: what a provider executed itself is part of its response, and ends nothing."""
-        call = self._provider_calls[call_id]
-        if not self._writer.is_streaming(call):
-            self._context.report(v.LATE_PROVIDER_OUTPUT, f"output of {call_id!r} came after its response had finished")
-            return
-        if call_id in self._provider_answers:
+        """R42: what a provider executed itself is a part of the response with which it comes, and ends nothing."""
+        calls = self._writer.provider_calls
+        call = calls.get(call_id)
+        if call is None or calls.answered(call_id):
             self._context.report(v.SECOND_OUTPUT, f"a second output of the provider's call {call_id!r}")  # R14
             return
-        self._provider_answers.add(call_id)
+        self._lifecycle.ensure_response()
         fields = {"tool_name": call.fields.get("tool_name", ""), "tool_call_id": call_id, "content": content}
         if "provider_name" in call.fields:
             fields["provider_name"] = call.fields["provider_name"]

@@ -15,7 +15,6 @@ __all__ = [
     "FRAMED_BY_NAME",
     "INPUT_DIFFERS",
     "INPUT_IN_TEXT",
-    "LATE_PROVIDER_OUTPUT",
     "NEW_RESPONSE_IN_STEP",
     "NOTHING_KNOWN",
     "NO_CALL",
@@ -47,7 +46,6 @@ SECOND_START = Kind("second-start")
 STEP_UNMATCHED = Kind("step-unmatched")
 RESET_TOO_LATE = Kind("reset-after-response")
 NEW_RESPONSE_IN_STEP = Kind("part-after-output")
-LATE_PROVIDER_OUTPUT = Kind("provider-output-late")
 FRAMED_BY_NAME = Kind("custom-event-framed-by-name")
 UNKNOWN_TYPE = Kind("chunk-type-unknown")
 NOTHING_KNOWN = Kind("stream-of-unknown-chunks")

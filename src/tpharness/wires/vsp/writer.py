@@ -25,6 +25,7 @@ class ChunkWriter:
         tool_name: Callable[[str], str | None] = lambda _: "",
         has_return: Callable[[str], bool] = lambda _: False,
         waiting: Collection[str] | None = None,
+        waiting_provider_calls: Collection[str] = (),
     ) -> None:
         self._encoder = Encoder(
             agent_id=agent_id,
@@ -33,6 +34,7 @@ class ChunkWriter:
             tool_name=tool_name,
             has_return=has_return,
             waiting=waiting,
+            waiting_provider_calls=waiting_provider_calls,
         )
 
     def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> bytes:
