@@ -45,7 +45,7 @@ class ProviderCalls:
         for part in parts:
             if part.kind == "builtin-tool-return":
                 self._answered.discard(part.fields["tool_call_id"])
-            elif self._calls.get(part.fields.get("tool_call_id", "")) is part:
+            elif part.kind == "builtin-tool-call" and self._calls.get(part.fields["tool_call_id"]) is part:
                 del self._calls[part.fields["tool_call_id"]]
 
     def when_cut(self, first: int, dropped: Iterable[Iterable[OpenPart]]) -> ProviderCalls:
