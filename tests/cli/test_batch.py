@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -14,9 +15,11 @@ from typing import Any
 
 import pytest
 
-from tpharness.cli.batch.ledger import what_differs
+from tpharness.cli.batch.command import describe_difference, record_command
 from tpharness.cli.check import CheckAs
 from tpharness.cli.convert import ConvertTo
+from tpharness.cli.repair import RepairBy, RepairIn
+from tpharness.findings import Level
 from tpharness.protocol.canonical import thread_hash
 
 AT = "2025-01-20T10:00:{:02d}Z"
@@ -164,6 +167,25 @@ def test_what_is_left_out_is_said_once_a_kind(tmp_path: Path, call: Any) -> None
     assert called.err.splitlines()[0] == first
 
 
+@pytest.mark.parametrize("command", ["import", "repair"])
+def test_what_may_be_wrong_is_printed_as_far_as_the_level_says(command: str, tmp_path: Path, call: Any) -> None:
+    """Once a kind, with its number; what is not printed is counted, as by `check`, and the results are the same."""
+    said = [{"id": "a", "role": "assistant", "parts": [{"type": "data-weather", "data": 7}, {"type": "of-later"}]}]
+    text = "\n".join(json.dumps([*ui_messages(number), *said]) for number in range(3)).encode()
+    results = []
+    for level in ("must", "should"):
+        target = tmp_path / f"{level}.jsonl"
+        called = call(command, "-", "--from", "ai-sdk", "--level", level, "-o", str(target), stdin=text)
+        assert called.code == 0
+        results.append(target.read_bytes())
+        (line,) = [line for line in called.err.splitlines() if "stored-part-unknown" in line]
+        assert line.endswith("(and 2 more like it)")
+        hidden = "SHOULD stored-part-unknown is not printed (--level) (and 2 more like it)"
+        assert (line == f"-:1: {hidden}") is (level == "must")
+    assert results[0] == results[1]
+    assert results[0].count(b"\n") == 3
+
+
 def test_strict_imports_only_what_is_whole(tmp_path: Path, call: Any) -> None:
     """What would lose something is not written, and the exit code is 1."""
     whole = [{key: value for key, value in message.items() if key != "metadata"} for message in ui_messages(1)]
@@ -272,27 +294,50 @@ def test_what_differs_from_the_first_run_is_said_in_words(store: Path, tmp_path:
     assert "RepairBy" not in other.err
 
 
+def by(version: str = "1.0.0", work: str = "W", **options: Any) -> dict[str, Any]:
+    """Return the record of a command."""
+    named = {f"--{name}": value for name, value in options.items()}
+    return {"work": work, "options": named, "version": version}
+
+
 @pytest.mark.parametrize(
     ("before", "now", "said"),
     [
-        (
-            "W(a=1) by tpharness 1.0.0",
-            "W(a=1) by tpharness 1.0.1",
-            "it was made by tpharness 1.0.0, and this is tpharness 1.0.1",
-        ),
-        ('W(a="it\'s, (b=1)", c=2) by t 1', "W(a='no by', c=2) by t 1", "--a was \"it's, (b=1)\", and is 'no by'"),
-        (
-            "W(level=<Level.MAY: 'MAY'>) by t 1",
-            "W(level=<Level.MUST: 'MUST'>) by t 1",
-            "--level was 'MAY', and is 'MUST'",
-        ),
-        ("W(a=[]) by t 1", "W(a=(1,)) by t 1", "--a was [], and is not given"),
-        ("None", "W(a=1) by t 1", "it was another command"),
+        (by(), by("1.0.1"), "it was made by tpharness 1.0.0, and this is tpharness 1.0.1"),
+        (by(a="it's, (b=1)", c=2), by(a="no by", c=2), "--a was \"it's, (b=1)\", and is 'no by'"),
+        (by(level="may"), by(level="must"), "--level was 'may', and is 'must'"),
+        (by(b=False, c=""), by(b=True, c="x"), "--b was not given, and is given; --c was not given, and is 'x'"),
+        (by(a=7), by("1.0.1", a=8, b=1), "--a was 7, and is 8; --b was not given, and is 1; it was made by tpharness"),
+        (by(), by(work="V"), "it was another command"),
+        ({}, by(), "it was another command"),
+        ({"work": "W", "options": []}, by(), "it was another command"),
+        (by(a=1), by(a=1), ""),
     ],
 )
-def test_any_first_line_is_said_in_words(before: str, now: str, said: str) -> None:
-    """Also one that another release has written."""
-    assert what_differs(before, now) == said
+def test_what_differs_of_two_commands_is_said_in_words(before: Any, now: Any, said: str) -> None:
+    """Also of a first line that something else has written."""
+    difference = describe_difference(before, now)
+    assert difference.startswith(said)
+    assert bool(difference) is bool(said)
+
+
+def test_a_command_is_recorded_by_the_options_that_decide_its_results() -> None:
+    """As JSON, with the names that somebody types; what is read from an input by its digest."""
+    checks = record_command(CheckAs(source="thread", major=5, level=Level.MUST, posted=b"{}"))
+    assert json.loads(json.dumps(checks)) == checks
+    digest = hashlib.blake2b(b"{}", digest_size=16).hexdigest()
+    assert checks["options"] == {"--from": "thread", "--major": 5, "--level": "must", "--input": digest}
+    repairs = record_command(RepairIn(by=RepairBy(source="thread", drop_results=True), writes=True, prints=False))
+    assert repairs["options"] == {
+        "--from": "thread",
+        "--model": None,
+        "--server": None,
+        "--drop-results": True,
+        "accept --repair": False,
+        "--writes": True,
+        "--prints": False,
+        "--level": "may",
+    }
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from tpharness.cli.batch import ledger as module
-from tpharness.cli.batch.ledger import BatchLedger, Entry, digest_of
+from tpharness.cli.batch.digest import digest_of
+from tpharness.cli.batch.ledger import BatchLedger, Entry
+
+COMMAND = {"work": "HashOf", "options": {"--canonical": False}, "version": "1.0.0"}
 
 
 def entry(number: int) -> Entry:
@@ -18,7 +21,7 @@ def entry(number: int) -> Entry:
 
 def written(path: Path, names: list[str]) -> BatchLedger:
     """Return a ledger in which the documents have been noted in this order."""
-    ledger = BatchLedger(path, "a command", resume=False)
+    ledger = BatchLedger(path, COMMAND, resume=False)
     for number, name in enumerate(names):
         ledger.add(name, entry(number))
     ledger.flush()
@@ -31,7 +34,7 @@ def test_a_document_is_found_by_its_name(*, same_hash: bool, tmp_path: Path, mon
     if same_hash:
         monkeypatch.setattr(module, "_hash", lambda _: 7)
     written(tmp_path / "done", ["a", "b", "a", "ü/c d", "b"]).close()
-    ledger = BatchLedger(tmp_path / "done", "a command", resume=True)
+    ledger = BatchLedger(tmp_path / "done", COMMAND, resume=True)
     assert [ledger.known(name) for name in ("a", "b", "ü/c d", "d")] == [entry(2), entry(4), entry(3), None]
     assert ledger.end == 5
     ledger.add("a", entry(5))
@@ -58,7 +61,7 @@ def test_memory_does_not_grow_with_names(tmp_path: Path) -> None:
     try:
         before, _ = tracemalloc.get_traced_memory()
         written(tmp_path / "done", names).close()
-        ledger = BatchLedger(tmp_path / "done", "a command", resume=True)
+        ledger = BatchLedger(tmp_path / "done", COMMAND, resume=True)
         assert ledger.known(names[-1]) == entry(number - 1)
         after, _ = tracemalloc.get_traced_memory()
     finally:

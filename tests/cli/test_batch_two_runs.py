@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -182,6 +183,44 @@ def test_a_result_that_something_else_has_changed_is_named(
     result.unlink()
     assert call(*args, "--resume").code == 1
     assert result.read_bytes() == made
+
+
+@pytest.mark.parametrize("command", ["repair", "check"])
+def test_a_result_that_was_changed_to_one_of_the_same_size_is_named(
+    command: str, store: Path, tmp_path: Path, call: Any
+) -> None:
+    """Whatever its times say; a copy of the whole folder, whose files are new, has the results still."""
+    target = tmp_path / "out"
+    args = [command, str(store), "-o", str(target)]
+    assert call(*args).code == 1
+    result = target / "store" / "2.json"
+    made, times = result.read_bytes(), result.stat()
+    result.write_bytes(made.replace(b"1", b"2", 1))
+    os.utime(result, ns=(times.st_atime_ns, times.st_mtime_ns))
+    resumed = call(*args, "--resume")
+    assert resumed.code == 2
+    words = f"{result} has as many bytes as when it was written ({len(made):,}), and not the same: something else"
+    assert words in resumed.err
+    assert "70 documents: 1 changed result, " in resumed.out + resumed.err
+    assert result.read_bytes() != made
+    result.write_bytes(made)
+    copy = tmp_path / "copy"
+    shutil.copytree(target, copy)
+    assert call(*args[:-1], str(copy), "--resume").code == 1
+
+
+def test_a_result_that_cannot_be_read_is_named_and_stays(store: Path, tmp_path: Path, call: Any) -> None:
+    """A folder in its place, say."""
+    target = tmp_path / "out"
+    args = ["check", str(store), "-o", str(target)]
+    assert call(*args).code == 1
+    result = target / "store" / "2.json"
+    result.unlink()
+    result.mkdir()
+    resumed = call(*args, "--resume")
+    assert resumed.code == 2
+    assert f"{result} cannot be read (Is a directory), so nobody knows whether something else" in resumed.err
+    assert result.is_dir()
 
 
 def test_an_output_that_cannot_be_locked_is_named(store: Path, tmp_path: Path, call: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tpharness.protocol.jcs import CanonicalError, es_number, jcs, unsafe_places, write_safe
@@ -146,6 +146,23 @@ def test_what_is_written_as_safe_has_no_unsafe_place(value: Any) -> None:
     """R38: the native look may doubt a safe value, and is never sure of an unsafe one."""
     written = write_safe(value)
     assert written is None or (not list(unsafe_places(value)) and json.loads(written) == value)
+
+
+@given(ANY)
+@example([{"a": 1.0}, 2.5, 1e-7, 1e16, -0.0, 1e21, 0.00001, 0.000009, "x\\.0,", "1e5,", {"\ue000": 1, "\U0001f600": 2}])
+@example(1.0)
+@example(1e30)
+def test_the_canonical_bytes_of_a_safe_value_are_the_same(value: Any) -> None:
+    """R38: with `safe`, where orjson writes them, as without; else as the walk writes them."""
+    assume(not list(unsafe_places(value)))
+    assert jcs(value, safe=True) == jcs(value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53) + 1, 2**53 - 1).map(float))
+def test_the_canonical_bytes_of_a_number_are_those_of_javascript(number: float) -> None:
+    """However orjson writes it, at the end and inside of a value."""
+    assert jcs([number], safe=True).decode() == f"[{es_number(number)}]"
+    assert jcs(number, safe=True).decode() == es_number(number)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def accept(
         from tpharness.cli.repair import RepairBy, repair_each  # noqa: PLC0415  # of a room
 
         by = RepairBy(source=api, model=model, server=server, drop_results=drop_results, of_request=True)
-        repair_each(files, by, options, writes=bool(output))
+        repair_each(files, by, options, writes=bool(output), level=level)
     each_document(files, AcceptBy(api, model, types, level, server, fail_on), options)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from tpharness.checking import check_data, check_json, check_scenario, input_beside, is_input
 from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.levels import split_by_level
 from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.options import Argument, Option
@@ -33,7 +34,7 @@ class CheckAs:
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         format_, found = self._findings(document)
-        shown = [finding for finding in found if finding.level.rank <= self.level.rank]
+        shown, hidden = split_by_level(found, self.level)
         # of many documents what breaks no rule is printed once a kind
         single = [finding for finding in shown if document.alone or finding.level is Level.MUST]
         notes = [_note(finding) for finding in shown if finding not in single]
@@ -42,7 +43,7 @@ class CheckAs:
             outcome=_outcome(found),
             code=int(_outcome(found) == _WRONG),
             lines=tuple(_lines(document, format_, found, single)),
-            notes=(*notes, *_hidden(found, shown)),
+            notes=(*notes, *hidden),
             facts={"format": format_, "findings": report} if format_ else {"findings": report},
             report=report,
         )
@@ -62,12 +63,6 @@ class CheckAs:
 def _note(finding: Finding) -> BatchNote:
     # Of one document every place is printed; of a batch the first of a kind stands for the others.
     return BatchNote(line=f"{finding.line()}; {finding.remedy}", what=finding.line(), why=finding.code)
-
-
-def _hidden(found: list[Finding], shown: list[Finding]) -> Iterator[BatchNote]:
-    for finding in found:
-        if finding not in shown:
-            yield BatchNote(line=f"{finding.level.name} {finding.code} is not printed (--level)", why=finding.code)
 
 
 def _lines(document: BatchDocument, format_: str, found: list[Finding], shown: list[Finding]) -> Iterator[str]:

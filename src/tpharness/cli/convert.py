@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tpharness.cli.batch.each import BatchOptions, each_document
-from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, document_thread
+from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, read_thread, require_shape
 from tpharness.cli.options import Argument, Option
 from tpharness.protocol.migrate import convert as migrate
+from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version, parse_version
 
 __all__ = ["convert"]
@@ -21,8 +22,11 @@ class ConvertTo:
     to: Version
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
-        thread, notes = document_thread(document)
-        migration = migrate(thread, self.to, safe=not notes)  # nothing was odd about what was read
+        thread, notes = read_thread(document)
+        fits = not schema_findings(thread)
+        if not fits:
+            require_shape(thread, document)
+        migration = migrate(thread, self.to, fits=fits, safe=not notes)  # nothing was odd about what was read
         dropped = [BatchNote.of_loss(loss, "dropped") for loss in migration.dropped]
         unsaid = [BatchNote.of_loss(loss, "not understood") for loss in migration.unsaid]
         facts = {

@@ -27,7 +27,7 @@ class HashOf:
         try:
             if self.canonical:
                 return DocumentDone(outcome="canonical", raw=jcs(canonical_thread(thread)), notes=tuple(notes))
-            digest = thread_hash(thread)
+            digest = thread_hash(thread, safe=not notes)  # nothing was odd about what was read
         except CanonicalError as error:
             said = (f"{document.name} has no canonical form: {error}", f"  {error.hint}")
             return DocumentDone(

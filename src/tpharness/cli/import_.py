@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.levels import split_by_level
 from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, parse_document
 from tpharness.cli.options import Argument, Option
 from tpharness.document_files import parse_log
@@ -18,7 +19,7 @@ from tpharness.errors import ThreadError, TpharnessError, UsageError, did_you_me
 from tpharness.findings import Finding, Level
 from tpharness.histories.conversations import READERS
 from tpharness.histories.exchange.ai_sdk_4 import are_version_4
-from tpharness.histories.stored.formats import check_stored, format_of, messages_of, why_not_imported, wrong_messages
+from tpharness.histories.stored.formats import check_messages, check_stored, format_of, messages_of, why_not_imported
 from tpharness.histories.thread_log.read import id_of_log
 from tpharness.protocol.parse import unreadable
 from tpharness.scenario.fields import normalize_time
@@ -42,6 +43,7 @@ class ImportFrom:
     thread_id: str | None
     at: str
     strict: bool
+    level: Level = Level.MAY
     folder: str = ""
     """The name of the folder that was given, if there was only one: two folders have equal names of files."""
 
@@ -56,8 +58,9 @@ class ImportFrom:
         if source is None or source not in READERS:
             return _not_recognised(document, source)
         named = self._thread_id(document, value if source != _LOG else messages, messages)
-        odd = [finding for finding in parsed.findings if finding.level is not Level.MUST]
-        found = [finding for finding in parsed.findings if finding not in odd] + wrong_messages(messages, source)
+        judged = [*parsed.findings, *check_messages(messages, source)]
+        found = [finding for finding in judged if finding.level is Level.MUST]
+        shown, hidden = split_by_level([one for one in judged if one.level is not Level.MUST], self.level)
         try:
             options: Any = {"agent_id": self.agent, "thread_id": named, "at": self.at, "safe": not parsed.findings}
             imported = READERS[source](messages, **options)
@@ -71,11 +74,11 @@ class ImportFrom:
             losses.insert(
                 0, BatchNote(line="messages of the AI SDK 4, read as the AI SDK 5 stores them", why="version 4")
             )
-        said = (*(BatchNote(line=one.line()) for one in odd), *map(_note, found), *losses)
+        said = (*map(_note, (*found, *shown)), *hidden, *losses)
         facts: dict[str, Any] = {
             "thread_id": named,
             "left_out": [loss.as_json() for loss in imported.losses],
-            "findings": [one.as_json() for one in found],
+            "findings": [one.as_json() for one in (*found, *shown)],
         }
         if self.strict and (imported.losses or found or parsed.incomplete):
             takes = "takes no messages that break rules (`tpharness repair`)"
@@ -152,6 +155,7 @@ def import_(
     ] = None,
     at: Annotated[str, Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
     strict: Annotated[bool, Option("--strict", help="Fail where something is wrong or would be left out.")] = False,
+    level: Annotated[Level, Option(help="The weakest findings that are printed.")] = Level.MAY,
     output: Annotated[str, Option("-o", "--output", help="A file; for several, a folder or FILE.jsonl.")] = "-",
     rejected: Annotated[
         str, Option("--rejected", help="A folder for the documents of which nothing is made, untouched, and why.")
@@ -177,7 +181,7 @@ def import_(
     if time is None:
         raise UsageError(f"--at: {at!r} is not a time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset")
     folder = Path(files[0]).resolve().name if len(files) == 1 and Path(files[0]).is_dir() else ""
-    work = ImportFrom(source, agent, thread_id, time, strict, folder)
+    work = ImportFrom(source, agent, thread_id, time, strict, level, folder)
     one_id = thread_id is not None and "{name}" not in thread_id
     options = BatchOptions(
         output=output,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
+from tpharness.cli.batch.levels import split_by_level
 from tpharness.cli.batch.not_judged import not_judged
 from tpharness.cli.batch.work import BatchDocument, BatchNote, DocumentDone, parse_document
 from tpharness.cli.options import Argument, Option
@@ -64,6 +65,7 @@ class RepairIn:
     by: RepairBy
     writes: bool
     prints: bool
+    level: Level = Level.MAY
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         parsed = parse_document(document)
@@ -86,7 +88,8 @@ class RepairIn:
                 drop_results=by.drop_results,
             )
         odd = [finding for finding in parsed.findings if finding not in parsed.incomplete]
-        notes = tuple(BatchNote(line=finding.line()) for finding in odd)
+        shown, notes = split_by_level(odd, self.level)
+        notes += [BatchNote(line=finding.line(), what=finding.line(), why=finding.code) for finding in shown]
         named = "" if document.alone else f"{document.name}: "
         lines = [f"{named}{_words(change)}" for change in repaired.changes]
         outcome = _LEFT if parsed.incomplete else self._outcome(repaired, found)
@@ -94,12 +97,10 @@ class RepairIn:
             word = _LEFT if outcome == _LEFT else _UNCERTAIN
             lines += [f"{named}{word}: {_left(finding, repaired.refused)}" for finding in repaired.left]
         else:  # as `check` does: each place of one document, of several the first of a kind
-            doubtful = [(one, f"{named}doubtful: {_left(one, ())}") for one in (*repaired.left, *repaired.doubtful)]
-            notes += tuple(
-                BatchNote(line=line, what=line, why=finding.code)
-                for finding, line in doubtful
-                if finding.level is Level.SHOULD
-            )
+            doubtful = [one for one in (*repaired.left, *repaired.doubtful) if one.level is Level.SHOULD]
+            shown, hidden = split_by_level(doubtful, self.level)
+            said = [(finding.code, f"{named}doubtful: {_left(finding, ())}") for finding in shown]
+            notes += [BatchNote(line=line, what=line, why=code) for code, line in said] + hidden
         if document.alone:
             lines.append(f"{document.name}: {found}, {outcome}")
         code = int(outcome not in ("valid", _DOUBTFUL) and not (self.writes and outcome == _REPAIRED))
@@ -111,9 +112,11 @@ class RepairIn:
         }
         result = None if outcome == _LEFT or not self.writes else repaired.value
         if self.prints:
-            shown = tuple(BatchNote(line=line) for line in lines)
-            return DocumentDone(outcome=outcome, code=code, value=result, notes=(*notes, *shown), facts=facts)
-        return DocumentDone(outcome=outcome, code=code, value=result, lines=tuple(lines), notes=notes, facts=facts)
+            notes += [BatchNote(line=line) for line in lines]
+            lines = []
+        return DocumentDone(
+            outcome=outcome, code=code, value=result, lines=tuple(lines), notes=tuple(notes), facts=facts
+        )
 
     def _outcome(self, repaired: Repaired, name: str) -> str:
         if any(self._is_refused(finding, name) for finding in repaired.left):
@@ -182,6 +185,7 @@ def repair(
     drop_results: Annotated[
         bool, Option("--drop-results", help="Leave out what tools returned, where it has no place; it is named.")
     ] = False,
+    level: Annotated[Level, Option(help="The weakest of what may be wrong that is printed.")] = Level.MAY,
     output: Annotated[
         str, Option("-o", "--output", help="A file, for several a folder or FILE.jsonl; without it nothing is written.")
     ] = "",
@@ -202,11 +206,11 @@ def repair(
         raise UsageError("--rejected keeps what is not repaired, and without -o nothing is", hint="name an -o")
     options = BatchOptions(output=output or "-", as_json=json, jobs=jobs, resume=resume, force=force, rejected=rejected)
     by = RepairBy(source=source, model=model, drop_results=drop_results)
-    repair_each(files, by, options, writes=bool(output))
+    repair_each(files, by, options, writes=bool(output), level=level)
 
 
-def repair_each(files: list[str], by: RepairBy, options: BatchOptions, *, writes: bool) -> None:
+def repair_each(files: list[str], by: RepairBy, options: BatchOptions, *, writes: bool, level: Level) -> None:
     """Repair the documents, and exit; also for `tpharness accept --repair`."""
     prints = writes and options.output == "-" and not options.as_json
-    work = RepairIn(by, writes, prints)
+    work = RepairIn(by, writes, prints, level)
     each_document(files, work, replace(options, makes=writes, verdict=None if prints else _verdict))

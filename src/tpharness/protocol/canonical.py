@@ -50,9 +50,9 @@ def canonical_thread(thread: Mapping[str, Any]) -> dict[str, Any]:
     return {"version": version, "turns": [canonical_turn(turn, left_out) for turn in thread.get("turns") or ()]}
 
 
-def thread_hash(thread: Mapping[str, Any]) -> str:
-    """Return `sha256:<64 hex>` of the canonical bytes. CanonicalError as for `jcs`."""
-    return "sha256:" + hashlib.sha256(jcs(canonical_thread(thread))).hexdigest()
+def thread_hash(thread: Mapping[str, Any], *, safe: bool = False) -> str:
+    """Return `sha256:<64 hex>` of the canonical bytes. `safe` and CanonicalError as for `jcs`."""
+    return "sha256:" + hashlib.sha256(jcs(canonical_thread(thread), safe=safe)).hexdigest()
 
 
 def canonical_turn(turn: Mapping[str, Any], left_out: tuple[str, ...] = _LEFT_OUT) -> dict[str, Any]:
@@ -138,7 +138,12 @@ def order_of_time(text: str) -> str:
 
 
 def _parts(parts: list[Any]) -> list[Any]:
-    return [_part(p) for p in parts if not (_is_object(p) and str(p.get("part_kind", "")).startswith(_LEFT_OUT))]
+    return [_part(p) for p in parts if not _is_left_out(p)]
+
+
+def _is_left_out(part: Any) -> bool:
+    kind = part.get("part_kind") if _is_object(part) else ""
+    return kind not in _KNOWN_PARTS and str(kind).startswith(_LEFT_OUT)
 
 
 def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:

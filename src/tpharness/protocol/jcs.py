@@ -17,7 +17,7 @@ import orjson
 
 from tpharness.errors import TpharnessError
 
-__all__ = ["MAX_SAFE_INTEGER", "CanonicalError", "es_number", "jcs", "unsafe_places", "write_safe"]
+__all__ = ["MAX_SAFE_INTEGER", "CanonicalError", "es_number", "has_odd_number", "jcs", "unsafe_places", "write_safe"]
 
 MAX_SAFE_INTEGER = 2**53 - 1
 _PRIVATE_USE = "\ue000"  # the first character that UTF-16 and UTF-8 order differently from a surrogate pair
@@ -25,6 +25,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 900
 _LEAST_LARGE = 1e21  # from here on a whole number is written with an exponent
 _SCALARS = frozenset((str, int, bool, type(None)))
+_WHOLE = re.compile(rb"\.0(?:[,}\]]|\Z)")
+_EXPONENT = re.compile(rb"e[+-]?[0-9]++(?:[,}\]]|\Z)")
+_BELOW_PRIVATE_USE = bytes(range(_PRIVATE_USE.encode()[0]))
 
 
 class CanonicalError(TpharnessError):
@@ -36,14 +39,38 @@ class CanonicalError(TpharnessError):
         self.reason = reason
 
 
-def jcs(value: Any) -> bytes:
-    """Return the canonical bytes of a JSON value. CanonicalError names the first place without a canonical form."""
+def jcs(value: Any, *, safe: bool = False) -> bytes:
+    """Return the canonical bytes of a JSON value. CanonicalError names the first place without a canonical form.
+
+    `safe` says that every place in it is known to have one.
+    """
+    if safe and (written := _write_plain(value)) is not None:
+        return written
     try:
         return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is not a string
         for pointer, reason in unsafe_places(value):
             raise CanonicalError(pointer, reason) from None
         return _write(value).encode()
+
+
+def _write_plain(value: Any) -> bytes | None:
+    """Return the canonical bytes of a safe value where orjson certainly writes them, None in doubt."""
+    try:
+        written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # what is nested deeper than it goes
+        return None
+    if has_odd_number(written) or not (written.isascii() or not written.translate(None, _BELOW_PRIVATE_USE)):
+        return None
+    return written
+
+
+def has_odd_number(written: bytes) -> bool:
+    """Whether what orjson wrote may have a number that RFC 8785 writes otherwise: one like 2.0 or 1e-7.
+
+    A text that has such a number before a comma or a bracket looks so, too.
+    """
+    return _WHOLE.search(written) is not None or _EXPONENT.search(written) is not None
 
 
 def write_safe(value: Any, *, largest: float = math.inf) -> bytes | None:

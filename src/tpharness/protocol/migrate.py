@@ -54,19 +54,20 @@ def version_of(thread: Mapping[str, Any]) -> Version:
 
 
 def convert(
-    thread: Mapping[str, Any], to: Version | VersionName, *, check: bool = True, safe: bool = False
+    thread: Mapping[str, Any], to: Version | VersionName, *, check: bool = True, fits: bool = False, safe: bool = False
 ) -> Migration:
     """Convert a thread to another version, through every version between. The input is not changed.
 
     ThreadError if the thread breaks rules of its own version, or if the new version has no valid form for it; without
-    `check` the thread only has to fit its schema, and the result keeps the rules that the thread keeps. `safe` says
-    that its values are known to have canonical forms (R38). UsageError for a version that does not exist.
+    `check` the thread only has to fit its schema, and the result keeps the rules that the thread keeps. `fits` says
+    that it is known to fit its schema, `safe` that its values are known to have canonical forms (R38). UsageError for a
+    version that does not exist.
     """
     to = parse_version(to) if isinstance(to, str) else to
     own = version_of(thread)
     if check:
         problem = f"not a valid {own.value} thread, so it is not converted"
-        _require_valid(thread, problem, "correct it first", safe=safe)
+        _require_valid(thread, problem, "correct it first", fits=fits, safe=safe)
     path = own.path_to(to)
     losses = _Losses()
     root: dict[str, Any] = dict(thread)
@@ -75,7 +76,9 @@ def convert(
         step = _Step(current, following, to, losses)
         root, turns = step.root(root), list(step.turns(turns))
     result = {**root, "version": to.value, "turns": [dict(turn) for _, turn in turns]}
-    fits = _drop_repeats(result, [index for index, _ in turns], losses)
+    fits = False
+    if not check or len(turns) < len(thread["turns"]):  # a valid thread repeats nothing before turns are dropped
+        fits = _drop_repeats(result, [index for index, _ in turns], losses)
     if check:
         hint = f"the places are those of the converted thread; change the {own.value} thread there"
         _require_valid(result, f"no valid {to.value} thread can be made of it", hint, fits=fits, safe=True)

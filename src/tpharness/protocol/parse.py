@@ -16,7 +16,7 @@ import orjson
 
 from tpharness.errors import InputError
 from tpharness.findings import Finding, Kind, Place, shorten
-from tpharness.protocol.jcs import escape, unsafe_places, write_safe
+from tpharness.protocol.jcs import escape, has_odd_number, unsafe_places, write_safe
 
 __all__ = ["MAX_DEPTH", "MAX_SIZE", "Parsed", "parse_json", "unreadable"]
 
@@ -99,11 +99,13 @@ def _parse_sound(data: bytes) -> Any:
     """Return the value of bytes that certainly have no finding, else `_UNSURE`. Only native code reads and writes."""
     try:
         value = orjson.loads(data)  # refuses what is not JSON, not UTF-8, or has a lone surrogate
-    except orjson.JSONDecodeError:
+        again = orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return _UNSURE
-    again = write_safe(value, largest=0)  # an integer of more than 64 bits has become a float
+    if has_odd_number(again) and write_safe(value, largest=0) is None:  # an integer of more than 64 bits is a float now
+        return _UNSURE
     # A key that is there twice is written once, with fewer colons, unless an escaped colon makes up for it.
-    if again is None or data.count(b":") != again.count(b":") or b"\\u003" in data:
+    if data.count(b":") != again.count(b":") or b"\\u003" in data:
         return _UNSURE
     return value
 

@@ -6,86 +6,46 @@ and noted as done. The first line says which command it was. Of several lines ab
 
 from __future__ import annotations
 
-import hashlib
-import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
+from tpharness.cli.batch.command import CommandRecord, describe_difference
 from tpharness.errors import InputError, UsageError
-from tpharness.findings import shorten
 
-__all__ = ["FOLDER_LEDGER", "BatchLedger", "Entry", "digest_of", "what_differs"]
+__all__ = ["FOLDER_LEDGER", "BatchLedger", "Entry"]
 
 FOLDER_LEDGER = ".tpharness-done.jsonl"
-_FORMAT = "tpharness-done/1"
+_FORMAT = "tpharness-done/2"
 _REJECTED = "rejected"
 """In the first line, or one of its own: a folder in which somebody may have corrected documents with results here."""
 _PLACE_BITS = 38  # 256 GiB; the other 26 bits are of the hash
 _PLACE = (1 << _PLACE_BITS) - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One document that is done: the digest of its bytes, how it ended, where its result is in its file."""
+class Entry(NamedTuple):
+    """One document that is done: the digest of its bytes, how it ended, where its result is in its file.
+
+    A result that is a file of its own begins at 0, and has the digest `result`.
+    """
 
     digest: str
     outcome: str
     code: int
     start: int = 0
     end: int = 0
-
-
-def digest_of(data: bytes) -> str:
-    """Return what changes when the bytes of a document change."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-_OPTION = re.compile(r"""(\w+)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|<[^<>]*>|[^(),]+)""")
-"""A field in the `repr` of the work, as Python writes it."""
-_RENAMED = {
-    "source": "--from",
-    "form": "--for",
-    "of_request": "accept --repair",
-    "posted": "--input",
-    "folder": "the folder",
-}
-_PLAIN = re.compile(r"<\w+\.\w+: (.*)>")
-
-
-def what_differs(before: str, now: str) -> str:
-    """Say in words in which options two commands differ, as the first lines of ledgers have them."""
-    (work, _, version), (other_work, _, other_version) = before.rpartition(" by "), now.rpartition(" by ")
-    if work.partition("(")[0] != other_work.partition("(")[0]:
-        return "it was another command"
-    options, other = (dict(_OPTION.findall(one)) for one in (work, other_work))
-    names = [name for name in {**options, **other} if options.get(name) != other.get(name)]
-    said = [
-        f"{_RENAMED.get(name, '--' + name.replace('_', '-'))} was {_given(options, name)}, and is {_given(other, name)}"
-        for name in names
-    ]
-    if version != other_version:
-        said.append(f"it was made by {version}, and this is {other_version}")
-    return "; ".join(said) or "an option differs"
-
-
-def _given(options: Mapping[str, str], name: str) -> str:
-    value = _PLAIN.sub(r"\1", options.get(name, "None"))
-    return {"None": "not given", "False": "not given", "True": "given", "''": "not given"}.get(
-        value, shorten(value, 60)
-    )
+    result: str = ""
 
 
 class BatchLedger:
     """The file, open for more lines. In memory a document takes eight bytes, whatever its name."""
 
-    def __init__(self, path: Path, command: str, *, resume: bool, rejected: str = "") -> None:
+    def __init__(self, path: Path, command: CommandRecord, *, resume: bool, rejected: str = "") -> None:
         self.end = 0
         """Where the results of earlier runs end in a JSON Lines file."""
         self._path, self._command, self._rejected = path, command, rejected
@@ -116,7 +76,7 @@ class BatchLedger:
     def add(self, name: str, entry: Entry) -> None:
         """Note that a document is done; `flush` writes it."""
         self._places.add(name, self._size)
-        self._append({"document": name, **{key: getattr(entry, key) for key in Entry.__slots__}})
+        self._append({"document": name, **entry._asdict()})
 
     def flush(self) -> None:
         """Write what was noted."""
@@ -163,14 +123,14 @@ class BatchLedger:
         assert found is not None, "only lines with entries have places"  # noqa: S101
         return found
 
-    def _read(self, path: Path, command: str) -> None:
+    def _read(self, path: Path, command: CommandRecord) -> None:
         lines = _whole_lines(path)
         _, head = next(lines, (0, {}))
         if head.get("format") != _FORMAT:
             hint = "start without --resume, or with --force if the files there may be replaced"
             raise UsageError(f"nothing to go on with: {path} does not say what is done", hint=hint)
-        if head.get("command") != command:
-            other = what_differs(str(head.get("command")), command)
+        made_by = head.get("command")
+        if other := describe_difference(made_by if isinstance(made_by, Mapping) else {}, command):
             hint = "give the same options, name another -o, or start with --force"
             raise UsageError(f"{path} is of another command or other options: {other}", hint=hint)
         for place, line in chain([(0, head)], lines):
@@ -230,7 +190,7 @@ def _entry(line: Mapping[str, Any]) -> tuple[str, Entry] | None:
     """Return the document and the entry in a line, None for another line."""
     fields = dict(line)
     name = fields.pop("document", None)
-    return (name, Entry(**fields)) if isinstance(name, str) and set(fields) == set(Entry.__slots__) else None
+    return (name, Entry(**fields)) if isinstance(name, str) and fields.keys() == set(Entry._fields) else None
 
 
 def _whole_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

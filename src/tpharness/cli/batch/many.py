@@ -6,33 +6,24 @@ An error is of its document: the others go on, and a total by outcome follows.
 from __future__ import annotations
 
 import gc
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
-from importlib.metadata import version
 from itertools import islice
-from pathlib import Path
-from typing import TypeAlias
 
-from tpharness.cli.batch.ledger import Entry, digest_of
-from tpharness.cli.batch.outputs import LINES, Output, open_output, refuse_output, refuse_own_output, write_result
+from tpharness.cli.batch.command import record_command
+from tpharness.cli.batch.doing import BatchRun, One
+from tpharness.cli.batch.outputs import LINES, Output, open_output, refuse_output, refuse_own_output
 from tpharness.cli.batch.progress import At
-from tpharness.cli.batch.rejected import Rejected, open_rejected, refuse_rejected
+from tpharness.cli.batch.rejected import open_rejected, refuse_rejected
 from tpharness.cli.batch.sources import BatchSource, Sources
-from tpharness.cli.batch.total import One, Total
-from tpharness.cli.batch.work import BatchNote, BatchOptions, DocumentDone, Work
+from tpharness.cli.batch.total import Total
+from tpharness.cli.batch.work import BatchOptions, Work
 from tpharness.cli.batch.writers import only_writer
-from tpharness.errors import InputError, TpharnessError
-from tpharness.output import json_bytes
 
 __all__ = ["do_all"]
 
 _A_BATCH = 32
 """Documents that a worker process is given at once."""
-_SHOWN_FINDINGS = 3
-_CHANGED = "changed result"
 
 
 def do_all(files: Sequence[str], sources: Sources, work: Work, options: BatchOptions) -> int:
@@ -46,13 +37,12 @@ def do_all(files: Sequence[str], sources: Sources, work: Work, options: BatchOpt
 
 
 def _do_all(sources: Sources, work: Work, options: BatchOptions) -> int:
-    command = f"{work!r} by tpharness {version('tpharness')}"
     rejected = open_rejected(options)
     at = At()
     total = Total(options, at)
     placed = total.placed if options.as_json and options.makes else None
-    output = open_output(options, command, placed)
-    do_batch = partial(_do_batch, work=work, options=options, rejected=rejected, folder=output.folder, at=at)
+    output = open_output(options, record_command(work), placed)
+    do_batch = BatchRun(work=work, options=options, rejected=rejected, folder=output.folder, at=at)
     with total.progress.shown():
         try:
             with _rare_collections():
@@ -86,13 +76,7 @@ def _rare_collections() -> Iterator[None]:
             gc.unfreeze()
 
 
-_Known: TypeAlias = tuple[BatchSource, Entry | None]
-"""A document, and what an earlier run has done with it."""
-
-
-def _all_results(
-    sources: Sources, do_batch: Callable[[list[_Known]], list[One]], jobs: int, output: Output, at: At
-) -> Iterator[list[One]]:
+def _all_results(sources: Sources, do_batch: BatchRun, jobs: int, output: Output, at: At) -> Iterator[list[One]]:
     known = ([(source, output.known(source.name)) for source in batch] for batch in _batches(sources, at))
     if jobs == 1:
         yield from map(do_batch, known)
@@ -107,116 +91,3 @@ def _batches(sources: Iterable[BatchSource], at: At) -> Iterator[list[BatchSourc
     while batch := list(islice(items, _A_BATCH)):
         at.share = batch[-1].share
         yield batch
-
-
-def _do_batch(
-    batch: list[_Known],
-    *,
-    work: Work,
-    options: BatchOptions,
-    rejected: Rejected | None,
-    folder: Path | None,
-    at: At,
-) -> list[One]:
-    return [_do(source, known, work, options, rejected, folder, at) for source, known in batch]
-
-
-def _do(
-    source: BatchSource,
-    known: Entry | None,
-    work: Work,
-    options: BatchOptions,
-    rejected: Rejected | None,
-    folder: Path | None,
-    at: At,
-) -> One:
-    digest, read, corrected, there, trace = "", None, None, True, ""
-    place = str(Path(source.place).with_suffix(".json"))
-    try:
-        document = read = source.read()
-        if rejected is not None and (corrected := rejected.corrected(source, read)) is not None:
-            document = corrected
-        at.begin(document.name, len(document.data))
-        digest = digest_of(document.data)
-        if known is not None:
-            there = folder is None or bool(known.code) or (folder / place).exists()
-            there &= rejected is None or rejected.has(source, known, corrected=corrected is not None)
-            if there and known.digest == digest and not known.code:
-                if folder is not None and (wrong := _changed(folder / place, known.end)):
-                    done = DocumentDone(
-                        outcome=_CHANGED, code=2, facts={"error": wrong}, notes=(BatchNote(line=wrong),)
-                    )
-                    entry = replace(known, outcome=_CHANGED, code=2)
-                    return One(name=source.name, entry=entry, done=done, untouched=True)
-                return One(name=source.name, entry=known, as_before=True, corrected=corrected.name if corrected else "")
-        done = work(document)
-        result = _result(source.name, done, options)
-        if folder is not None and result is not None:
-            write_result(folder, place, result)
-            written_to = str(folder / place)
-        else:
-            written_to = options.output if result is not None and options.output != "-" else ""
-    except TpharnessError as error:
-        done, result, written_to = _of_error(error), None, ""
-    except BrokenPipeError:
-        raise  # whoever reads what is printed has gone
-    except Exception as error:  # noqa: BLE001  # a mistake of ours with one document does not stop the others
-        done, result, written_to = _of_mistake(source.name, error), None, ""
-        trace = "".join(traceback.format_exception(error))
-    if folder is not None and result is None:  # what an earlier run made of it is not its result any more
-        (folder / place).unlink(missing_ok=True)
-    end = 0 if folder is None or result is None else len(result)
-    entry = Entry(digest=digest, outcome=done.outcome, code=done.code, end=end)
-    kept = ""
-    if rejected is not None:
-        why = [note.line for note in done.notes] + list(done.lines)
-        kept = rejected.note(source, read, entry, "\n".join([entry.outcome, *why]))
-    if options.makes:  # what was made does not go back to the parent process twice
-        done = DocumentDone(outcome=done.outcome, code=done.code, lines=done.lines, notes=done.notes, facts=done.facts)
-    return One(
-        name=source.name,
-        entry=entry,
-        done=done,
-        as_before=there and known is not None and replace(known, start=0, end=0) == replace(entry, end=0),
-        result=result,
-        written=written_to,
-        rejected=kept,
-        trace=trace,
-        corrected=corrected.name if corrected else "",
-    )
-
-
-def _changed(path: Path, size: int) -> str:
-    """Return what is wrong with a result that an earlier run has written in so many bytes, "" for nothing."""
-    there = path.stat().st_size if path.exists() else size
-    if there == size or not size:  # a record of before does not say how long it is
-        return ""
-    hint = "remove it if it is not yours, and --resume makes it again; or name another -o, and keep it"
-    return f"{path} has {there:,} bytes, and {size:,} when it was written: something else has changed it; {hint}"
-
-
-def _result(name: str, done: DocumentDone, options: BatchOptions) -> bytes | None:
-    """Return what is written for a document, a line; None if nothing is."""
-    if not options.makes:
-        if options.as_json or options.output != "-":
-            return json_bytes({"document": name, "outcome": done.outcome, **done.facts}) + b"\n"
-        return None
-    if done.value is None and done.raw is None:
-        return None
-    if options.as_json and options.output == "-":
-        return json_bytes({"document": name, "outcome": done.outcome, **done.facts, "result": done.value}) + b"\n"
-    return (json_bytes(done.value) if done.raw is None else done.raw) + b"\n"
-
-
-def _of_mistake(name: str, error: Exception) -> DocumentDone:
-    line = f"internal error in {name}: {type(error).__name__}: {error}"
-    return DocumentDone(outcome="internal error", code=2, facts={"error": line}, notes=(BatchNote(line=line),))
-
-
-def _of_error(error: TpharnessError) -> DocumentDone:
-    outcome = "unreadable" if isinstance(error, InputError) else "refused"
-    shown = [finding.line() for finding in error.findings[:_SHOWN_FINDINGS]]
-    more = len(error.findings) - len(shown)
-    notes = [error.line, *(f"  {line}" for line in shown), *([f"  and {more} more"] if more > 0 else [])]
-    facts = {"error": error.line, "findings": [finding.as_json() for finding in error.findings]}
-    return DocumentDone(outcome=outcome, code=2, facts=facts, notes=tuple(BatchNote(line=note) for note in notes))

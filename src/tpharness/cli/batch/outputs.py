@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from tpharness.cli.batch.command import CommandRecord
 from tpharness.cli.batch.ledger import FOLDER_LEDGER, BatchLedger, Entry
 from tpharness.cli.batch.work import BatchOptions
 from tpharness.cli.batch.writers import is_of_writer, make_folder
@@ -56,7 +56,7 @@ class Output(Protocol):
         """Finish."""
 
 
-def open_output(options: BatchOptions, command: str, placed: Placed | None) -> Output:
+def open_output(options: BatchOptions, command: CommandRecord, placed: Placed | None) -> Output:
     """Open the output of a batch; `placed` is called in the end for each line that `take` could not say.
 
     UsageError as for `refuse_output`, since another run may have written it meanwhile.
@@ -209,7 +209,7 @@ class _Lines:
         data = result or b""
         self._file.write(data)
         start, self._end = self._end, self._end + len(data)
-        self._ledger.add(name, replace(entry, start=start, end=self._end))
+        self._ledger.add(name, entry._replace(start=start, end=self._end))
         first, self._lines = self._lines + 1, self._lines + data.count(b"\n")
         return first if data and not self._began else 0
 
@@ -261,7 +261,7 @@ class _Lines:
             for document, entry, data in self._kept(replaced):
                 new.write(data)
                 start, end = end, end + len(data)
-                anew.add(document, replace(entry, start=start, end=end))
+                anew.add(document, entry._replace(start=start, end=end))
         anew.close()
         name.replace(self._path)
         anew.take_place()

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tpharness.cli.batch.ledger import Entry, digest_of
+from tpharness.cli.batch.digest import digest_of
+from tpharness.cli.batch.ledger import Entry
 from tpharness.cli.batch.outputs import IN_USE, LINES, already_there, files_in, write_result
 from tpharness.cli.batch.sources import BatchSource
 from tpharness.cli.batch.work import BatchDocument, BatchOptions

@@ -10,10 +10,9 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, Any, Literal, NamedTuple, TypeAlias
 
 import orjson
 
@@ -33,8 +32,7 @@ Content = Literal["documents", "messages", "other"]
 _Inode: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchSource:
+class BatchSource(NamedTuple):
     """One document that has not been read yet, or a line of a file that has."""
 
     name: str

@@ -8,47 +8,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from tpharness.cli.batch.doing import One
 from tpharness.cli.batch.ledger import Entry
 from tpharness.cli.batch.notes import Notes, with_name
 from tpharness.cli.batch.outputs import Output
 from tpharness.cli.batch.progress import At, Progress
 from tpharness.cli.batch.work import BatchOptions, DocumentDone
-from tpharness.findings import Level
 from tpharness.output import json_bytes, write_bytes
 from tpharness.printable import say
 
-__all__ = ["One", "Total"]
+__all__ = ["Total"]
 
 _AS_BEFORE = "as before"
 _IN_JSON = ", which --json names"
-_MUST = Level.MUST.value
 _A_FEW = 5
 """So many broken rules are seen at a glance; of more it is said how often each is broken."""
 _MOST_CODES = 8
 _MOST_NAMES = 100
 """Documents that are named before the total, so that memory does not grow with their number (docs/DOCUMENTS.md)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class One:
-    """The result of one document of a batch, without what was written already."""
-
-    name: str
-    entry: Entry
-    done: DocumentDone | None = None
-    """None if an earlier run has done it, and nothing is to be said of it."""
-    as_before: bool = False
-    """Whether an earlier run has done it, and its result is there."""
-    result: bytes | None = None
-    written: str = ""
-    rejected: str = ""
-    """The path of the document among what was rejected."""
-    corrected: str = ""
-    """The path that it was read from there, because somebody has edited it."""
-    untouched: bool = False
-    """Whether nothing was done, since something else has changed the result: what an earlier run noted stays."""
-    trace: str = ""
-    """The traceback of a mistake in tpharness that this document has shown."""
 
 
 class _Some:
@@ -105,7 +82,7 @@ class Total:
         if (done := one.done) is not None:
             self.progress.clear()
             line = 0 if one.as_before or one.untouched else output.take(one.name, one.entry, one.result)
-            self.wrong.update({found["code"] for found in done.facts.get("findings", ()) if found["level"] == _MUST})
+            self.wrong.update(one.broken)
             self._print_of(one, done, line)
 
     def placed(self, name: str, entry: Entry, line: int) -> None:

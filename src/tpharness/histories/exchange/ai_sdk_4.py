@@ -27,15 +27,21 @@ def are_version_4(value: Any, *, certain: bool = True) -> bool:
     """
     if not isinstance(value, list):
         return False
-    return any(_is_version_4(message, certain=certain) for message in value)
+    for message in value:  # noqa: SIM110  # of a long conversation `any` takes twice as long
+        if _is_version_4(message, certain=certain):
+            return True
+    return False
 
 
 def _is_version_4(message: Any, *, certain: bool) -> bool:
-    if not isinstance(message, Mapping):
+    if type(message) is not dict and not isinstance(message, Mapping):
         return False
     parts = message.get("parts")
     if isinstance(parts, list):
-        return any(isinstance(part, Mapping) and part.get("type") in _OLD_PARTS for part in parts)
+        for part in parts:
+            if (type(part) is dict or isinstance(part, Mapping)) and part.get("type") in _OLD_PARTS:
+                return True
+        return False
     if isinstance(message.get("toolInvocations"), list):
         return True
     said = isinstance(message.get("id"), str) and isinstance(message.get("content"), str)

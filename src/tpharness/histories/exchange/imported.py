@@ -32,13 +32,13 @@ def require_messages(value: Any, name: str, *, tag: str, tags: Sequence[str], pa
     if not isinstance(value, list):
         raise InputError(f"not {name}: a list was expected, not {json_type(value)}", hint=hint)
     for index, message in enumerate(value):
-        if not isinstance(message, Mapping) or message.get(tag) not in tags:
+        if not (type(message) is dict or isinstance(message, Mapping)) or message.get(tag) not in tags:
             raise InputError(f"not {name}: /{index} has no {tag} that is one of {', '.join(tags)}", hint=hint)
         parts = message.get("parts")
         if not isinstance(parts, list):
             raise InputError(f"not {name}: /{index}/parts is not a list", hint=hint)
         for number, part in enumerate(parts):
-            if not isinstance(part, Mapping) or not isinstance(part.get(part_tag), str):
+            if not (type(part) is dict or isinstance(part, Mapping)) or not isinstance(part.get(part_tag), str):
                 raise InputError(f"not {name}: /{index}/parts/{number} has no text {part_tag}", hint=hint)
     return value
 

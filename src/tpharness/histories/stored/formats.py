@@ -35,13 +35,13 @@ __all__ = [
     "STORED_FORMATS",
     "Repaired",
     "StoredFormat",
+    "check_messages",
     "check_stored",
     "format_of",
     "messages_of",
     "repair_stored",
     "require_format",
     "why_not_imported",
-    "wrong_messages",
 ]
 
 StoredFormat: TypeAlias = str
@@ -127,21 +127,17 @@ def check_stored(
         found = check_payload(request.provider, request.payload, options=request.options)
         return found + requests.find_half_arguments(value, name)
     messages = messages_of(value)
+    found = check_messages(messages, name)
+    if name == LOG or _breaks_rules(found) or PLAIN[name](messages):
+        return found
+    return [*found, *_import_findings(messages, name)]
+
+
+def check_messages(messages: Any, name: StoredFormat) -> list[Finding]:
+    """Return what is wrong with messages, but for why no thread can be made of them, which an importer says itself."""
     if name == LOG:
         return check_log(messages)
-    if PLAIN[name](messages):
-        return []
-    found = _check_messages(messages, name)
-    return found if _breaks_rules(found) else [*found, *_import_findings(messages, name)]
-
-
-def wrong_messages(messages: Any, name: StoredFormat) -> list[Finding]:
-    """Return what breaks rules in messages of which an importer says itself whether a thread can be made of them."""
-    if name == LOG:
-        return [finding for finding in check_log(messages) if finding.level is Level.MUST]
-    if PLAIN[name](messages):
-        return []
-    return [finding for finding in _check_messages(messages, name) if finding.level is Level.MUST]
+    return [] if PLAIN[name](messages) else _check_messages(messages, name)
 
 
 def _check_messages(messages: Any, name: StoredFormat) -> list[Finding]:

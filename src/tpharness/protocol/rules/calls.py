@@ -12,6 +12,8 @@ from tpharness.protocol.rules.index import Index, part_pointer
 
 __all__ = ["find_bad_pairs"]
 
+_PAIRED = frozenset(("tool-call", "tool-return", "retry-prompt"))
+
 
 @dataclass(slots=True)
 class _Call:
@@ -46,14 +48,14 @@ class _Walk:
             call.passed = True
         self.open = {}
 
-    def add(self, part: Mapping[str, Any], place: tuple[int, int, int], *, may_stay_open: bool) -> Iterator[Finding]:
+    def add(self, part: Mapping[str, Any], place: tuple[int, int, int], *, may_stay_open: bool) -> bool:
+        """Add a call; return whether there is one with its id that has no return."""
         name = part["tool_call_id"]
         other = self.calls.get(name)
-        if other is not None and not other.answered:
-            yield p.OPEN_TWICE.at(_place(place), got=name)
         call = _Call(tool=part["tool_name"], order=len(self.made), place=place, may_stay_open=may_stay_open)
         self.calls[name] = self.open[name] = call
         self.made.append(call)
+        return other is not None and not other.answered
 
     def answer(self, part: Mapping[str, Any], place: tuple[int, int, int], last: int) -> Iterator[Finding]:
         """Judge a return; `last` is the order of the call that the return before it in its message answers."""
@@ -81,7 +83,8 @@ def find_bad_pairs(index: Index) -> Iterator[Finding]:
     for t, turn in enumerate(index.thread["turns"]):
         walk.begin_turn()
         if turn["turn_type"] == "user":
-            yield from _parts(walk, turn["parts"], t, -1, may_stay_open=True)
+            if _has_pairs(turn["parts"]):
+                yield from _parts(walk, turn["parts"], t, -1, may_stay_open=True)
             continue
         cut = index.version.features.interrupted_turns and turn["completion_status"] == "interrupted"
         for m, message in enumerate(turn["messages"]):
@@ -91,7 +94,8 @@ def find_bad_pairs(index: Index) -> Iterator[Finding]:
             parts = message["parts"]
             if kind == "response":
                 walk.go_on()
-            yield from _parts(walk, parts, t, m, may_stay_open=not cut)
+            if _has_pairs(parts):
+                yield from _parts(walk, parts, t, m, may_stay_open=not cut)
             if kind == "response":
                 walk.spoken = True
             elif walk.open and any(part["part_kind"] == "user-prompt" for part in parts):
@@ -103,13 +107,19 @@ def find_bad_pairs(index: Index) -> Iterator[Finding]:
             yield p.LEFT_BEHIND.at(_place(call.place))
 
 
+def _has_pairs(parts: list[Mapping[str, Any]]) -> bool:
+    """Whether there is a call or a return among the parts: most messages have none, and are seen at a glance."""
+    return not _PAIRED.isdisjoint([part["part_kind"] for part in parts])
+
+
 def _parts(walk: _Walk, parts: list[Mapping[str, Any]], t: int, m: int, *, may_stay_open: bool) -> Iterator[Finding]:
     last = -1
     for k, part in enumerate(parts):
         kind = part["part_kind"]
         if kind == "tool-call":
-            yield from walk.add(part, (t, m, k), may_stay_open=may_stay_open)
-        elif kind in ("tool-return", "retry-prompt") and part.get("tool_call_id") is not None:
+            if walk.add(part, (t, m, k), may_stay_open=may_stay_open):
+                yield p.OPEN_TWICE.at(_place((t, m, k)), got=part["tool_call_id"])
+        elif kind in _PAIRED and part.get("tool_call_id") is not None:
             yield from walk.answer(part, (t, m, k), last)
             call = walk.calls.get(part["tool_call_id"])
             last = last if call is None else max(last, call.order)

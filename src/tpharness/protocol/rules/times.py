@@ -12,7 +12,7 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.canonical import canonical_time, order_of_time
 from tpharness.protocol.jcs import escape
-from tpharness.protocol.rules.index import Index, message_pointer
+from tpharness.protocol.rules.index import Index, message_pointer, stop_of
 
 __all__ = ["find_bad_times", "find_times_of_other_forms", "find_times_without_offset"]
 
@@ -40,13 +40,15 @@ def find_bad_times(index: Index) -> Iterator[Finding]:
         begun, exists = _read(start)
         if not exists:
             yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{start_field}"), got=start)
-        inside = not user and agent not in ("", turn["agent_id"]) and began <= begun and _read(_stop(turn)[1])[0] <= end
+        inside = (
+            not user and agent not in ("", turn["agent_id"]) and began <= begun and _read(stop_of(turn)[1])[0] <= end
+        )
         if end and begun < end and not inside:
             yield p.OVERLAP.at(Place(pointer=f"{pointer}/{start_field}"), got=start, expected=f"{end}Z or later")
         if user:
             end, agent = begun, ""
             continue
-        stop_field, stop = _stop(turn)
+        stop_field, stop = stop_of(turn)
         limit, exists = _read(stop)
         if not exists:
             yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{stop_field}"), got=stop)
@@ -96,14 +98,7 @@ def find_times_of_other_forms(index: Index) -> Iterator[Finding]:
 
 def _times_that(index: Index, is_odd: Callable[[str], bool]) -> list[tuple[str, str]]:
     """Return the odd times with their pointers, which are made only where there is one."""
-    written = [at for _, at in _root_times(index.thread)]
-    written += [message["timestamp"] for _, _, message in index.messages]
-    for turn in index.thread["turns"]:
-        if turn["turn_type"] == "user":
-            written.append(turn["submitted_at"])
-        else:
-            written += (turn["started_at"], _stop(turn)[1])
-    odd = {at for at in set(written) if is_odd(at)}
+    odd = {at for at in index.times if is_odd(at)}
     return [(pointer, at) for pointer, at in _times(index) if at in odd] if odd else []
 
 
@@ -114,7 +109,7 @@ def _times(index: Index) -> Iterator[tuple[str, str]]:
             yield f"/turns/{t}/submitted_at", turn["submitted_at"]
         else:
             yield f"/turns/{t}/started_at", turn["started_at"]
-            stop_field, stop = _stop(turn)
+            stop_field, stop = stop_of(turn)
             yield f"/turns/{t}/{stop_field}", stop
     for t, m, message in index.messages:
         yield f"{message_pointer(t, m)}/timestamp", message["timestamp"]
@@ -125,13 +120,6 @@ def _root_times(thread: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"/{name}", thread[name]
     for key, agent in thread["agents"].items():
         yield f"/agents/{escape(key)}/created_at", agent["created_at"]
-
-
-def _stop(turn: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the field with the end of an agent turn, and the end; the schema requires one of the two."""
-    if turn.get("completed_at"):
-        return "completed_at", turn["completed_at"]
-    return "interruption/interrupted_at", turn["interruption"]["interrupted_at"]
 
 
 @lru_cache(maxsize=4096)
