@@ -235,10 +235,10 @@ def instrumented(source: bytes) -> bytes:
 # arguments that stream (`partial_json`), how differences are shown (`diff`, `align`, `problems`), types, schemas and
 # what goes through them (`pieces`), which tests compare, and which calls are open (`open_calls`), by which servers are
 # judged and not the reference.
-# Of other files is left out what no judge can see: `Name` is built into records when the program starts, so that its
-# mutant would not be installed, only targets over HTTP, on which no mutant is played, look into frames, what joins
-# pieces of text saves memory alone, and what is `written` is for pictures. Of AG-UI: its records are held to its schema
-# (`records`), `violations` are names, and `WIRE` is in the hands of who plays before a mutant is.
+# Of other files is left out what no judge can see: `Name` and `Count` are built into records when the program starts,
+# so that their mutants would not be installed, only targets over HTTP, on which no mutant is played, look into frames,
+# what joins pieces of text saves memory alone, and what is `written` is for pictures. Of AG-UI: its records are held to
+# its schema (`records`), `violations` are names, and `WIRE` is in the hands of who plays before a mutant is.
 _LEFT_OUT = {
     "wires/vsp/records.py": ("Name",),
     "wires/sse/frames.py": ("RawFrame.field",),
@@ -249,6 +249,7 @@ _LEFT_OUT = {
     "server_events/recorder.py": ("Recorder.written",),
     "wires/ag_ui/fold.py": ("AgUiAssembler.written",),
     "wires/ag_ui/wire.py": ("WIRE",),
+    "wires/ag_ui/objects.py": ("Count",),
 }
 
 

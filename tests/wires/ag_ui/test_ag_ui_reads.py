@@ -113,6 +113,16 @@ def test_a_reader_says_where_its_stream_stands() -> None:
     assert (torn.signalled_end, torn.state_name) == (False, "running")
 
 
+def test_a_finding_is_known_before_its_stream_has_ended() -> None:
+    """At the client's side; and none is lost or doubled by the end."""
+    reader = AgUiAssembler()
+    reader.begin(AT)
+    reader.feed(framed([_event("begins", "", "", {}), _event("text ends", "a", "", {})]), AT)
+    assert [(one.code, one.place.side) for one in reader.findings] == [("ag-ui-not-open", "client")]
+    reader.close(None, AT)
+    assert [one.code for one in reader.findings] == ["ag-ui-not-open", "ag-ui-truncated"]
+
+
 def test_the_calls_that_a_stream_has_ended_are_known() -> None:
     """Not one that streams, nor one that is closed because its run was cut; one that begins again is open again."""
     cut = {"metadata": {"threadprotocol": {"cut": True}}}

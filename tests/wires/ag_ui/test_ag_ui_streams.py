@@ -13,6 +13,9 @@ from tpharness.wires.ag_ui.decode import read_input
 from tpharness.wires.ag_ui.judge import Judge, is_ag_ui, judge_stream
 from tpharness.wires.ag_ui.states import AgUiRunState
 
+LATER = "encryptedValueType"
+"""What version 1.1 has added."""
+
 
 @pytest.mark.parametrize("stream", STREAMS, ids=[stream["name"] for stream in STREAMS])
 def test_what_is_wrong_is_found_and_nothing_else(stream: dict[str, Any]) -> None:
@@ -54,6 +57,108 @@ def test_a_finding_says_where_it_is_and_what_to_do() -> None:
     assert "agui.95" in found[0].kind.clauses
 
 
+END = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
+WORD = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}
+SAID: dict[str, tuple[list[dict[str, Any]], str, str | None, str]] = {
+    "a first chunk that names nothing": (
+        [{"type": "TOOL_CALL_CHUNK", "delta": "{}"}],
+        "ag-ui-first-chunk",
+        None,
+        "the first TOOL_CALL_CHUNK of a tool call does not have toolCallId and toolCallName",
+    ),
+    "an event that AG-UI does not have": (
+        [{"type": "TEXT_MESSAGE_BEGIN"}],
+        "ag-ui-unknown-event",
+        "/type",
+        "TEXT_MESSAGE_BEGIN is not an event of AG-UI",
+    ),
+    "a time in fractions": (
+        [{"type": "CUSTOM", "name": "acme.x", "value": 1, "timestamp": 0.5}],
+        "ag-ui-malformed",
+        "/timestamp",
+        "timestamp has to be an integer, not a number",
+    ),
+    "a role that is not a text": (
+        [{"type": "TEXT_MESSAGE_START", "messageId": "m", "role": 7}],
+        "ag-ui-malformed",
+        "/role",
+        "role has to be a string, not a number",
+    ),
+    "a member that AG-UI does not have": (
+        [{"type": "CUSTOM", "name": "acme.x", "value": 1, "odd": 1}],
+        "ag-ui-unknown-field",
+        "/odd",
+        "odd is not a member of CUSTOM",
+    ),
+    "a member that comes with a later version": (
+        [{"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "r", "role": "reasoning", "content": "", LATER: "a"}]}],
+        "ag-ui-unknown-field",
+        f"/messages/0/{LATER}",
+        f"{LATER} is not a member of reasoning before 1.1",
+    ),
+    "the end of a text that has ended": (
+        [{"type": "TEXT_MESSAGE_START", "messageId": "m"}, END, END],
+        "ag-ui-not-open",
+        None,
+        "the text message 'm' has been closed",
+    ),
+    "the end of a call that never began": (
+        [{"type": "TOOL_CALL_END", "toolCallId": "c"}],
+        "ag-ui-not-open",
+        None,
+        "the tool call 'c' was not opened",
+    ),
+    "the end of a text that never began": ([END], "ag-ui-not-open", None, "the text message 'm' was not opened"),
+}
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_a_finding_says_what_is_wrong(case: str) -> None:
+    """In words that name the member, the kind of value, the version, and what had happened to an item."""
+    events, code, pointer, message = SAID[case]
+    found = [(one.code, one.place.pointer, one.message) for one in judge_stream(run_of(*events)).findings]
+    assert found[0] == (code, pointer, message)
+
+
+def test_a_finding_shows_what_came_and_what_is_right() -> None:
+    """Of whom a call is and its message; the id that two messages have; what is wrong with the input is the input's."""
+    message = [{"type": "TEXT_MESSAGE_START", "messageId": "m", "subagentRunId": "s1"}, END]
+    call = {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f", "parentMessageId": "m"}
+    owners = judge_stream(
+        run_of(*message, {**call, "subagentRunId": "s2"}, {"type": "TOOL_CALL_END", "toolCallId": "c"})
+    )
+    assert [(one.got, one.expected) for one in owners.findings if one.code == "ag-ui-call-owner"] == [("s2", "s1")]
+    result = {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": "r"}
+    ids = judge_stream(run_of(message[0], END, result)).findings
+    assert [one.got for one in ids if one.code == "ag-ui-message-id-reused"] == ["m"]
+    assert judge_stream(run_of(), b"{}").findings[0].place.side == "input"
+    text = {**END, "type": "TEXT_MESSAGE_START"}
+    again = judge_stream(run_of(text, END, {**text, "role": "user"}, END)).findings[0]
+    values = {"role": "user", "name": None, "subagentRunId": None}
+    assert (again.got, again.expected) == (values, {**values, "role": "assistant"})
+    activity = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "plan", "content": {}}
+    other = {**activity, "replace": False, "subagentRunId": "s1"}
+    found = judge_stream(run_of({**activity, "subagentRunId": "s2"}, other)).findings
+    assert [(one.got, one.expected) for one in found if one.code == "ag-ui-activity-owner"] == [("s1", "s2")]
+
+
+def test_a_read_of_one_event_counts_it() -> None:
+    """As in a live stream: a finding is at the event of the whole stream, and not of its read."""
+    judge = Judge()
+    for frame in run_of({**END, "type": "TEXT_MESSAGE_START"}, WORD, END, END).split(b"\n\n")[:-1]:
+        judge.feed(frame + b"\n\n")
+    judge.close()
+    assert [(one.code, one.place.event) for one in judge.findings] == [("ag-ui-not-open", 4)]
+    assert judge.events == 6
+
+
+def test_who_takes_events_gets_each_piece() -> None:
+    """Also the pieces that follow each other in one read."""
+    taken: list[Any] = []
+    Judge(take=taken.append).feed(run_of({**END, "type": "TEXT_MESSAGE_START"}, WORD, WORD, WORD, END))
+    assert [one.delta for one in taken if hasattr(one, "delta")] == ["a"] * 3
+
+
 def test_one_mistake_is_one_finding() -> None:
     """A start that got lost is reported once, and what follows the end of a run not event by event."""
     lost = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": str(n)} for n in range(9)]
@@ -77,6 +182,13 @@ def test_state_and_activities_are_what_a_client_holds() -> None:
     activity = judge.values.activities["a"]
     assert (activity.kind, activity.content, activity.owner) == ("done", {}, None)
     assert [one.code for one in judge.findings] == ["ag-ui-patch-fails", "ag-ui-unknown-value"]
+
+
+def test_a_malformed_patch_changes_nothing() -> None:
+    """Also not with what stands before the operation that is wrong."""
+    right = {"op": "replace", "path": "", "value": 2}
+    delta = {"type": "STATE_DELTA", "delta": [right, {"op": "add"}]}
+    assert judge_stream(run_of({"type": "STATE_SNAPSHOT", "snapshot": 1}, delta)).values.state == 1
 
 
 def test_the_end_of_a_stream_is_told_apart() -> None:

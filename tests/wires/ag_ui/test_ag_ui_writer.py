@@ -11,6 +11,7 @@ from tests.wires.ag_ui.both_wires import stream_of
 from tpharness.wires.ag_ui.encode import AgUiEncoder, to_bytes
 from tpharness.wires.ag_ui.judge import judge_stream
 from tpharness.wires.ag_ui.wire import WIRE
+from tpharness.wires.contract import Said
 
 
 def events_of_run(*chunks: dict[str, Any]) -> list[dict[str, Any]]:
@@ -50,8 +51,30 @@ def test_deltas_are_split_into_the_smallest_that_there_are() -> None:
         frames = WIRE.split_delta(to_bytes([{"type": kind, "messageId": "m", "delta": "a\U0001f600"}]))
         units = [json.loads(frame.removeprefix(b"data: "))["delta"] for frame in frames]
         assert units == ["a", "\ud83d", "\ude00"], kind
+    half = to_bytes([{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "\ud83d"}])
+    assert WIRE.split_delta(half) == [half]
     for whole in ({"type": "CUSTOM", "delta": "ab"}, {"type": "TOOL_CALL_ARGS", "delta": "ab", "metadata": {}}):
         assert WIRE.split_delta(to_bytes([whole])) == [to_bytes([whole])]
+
+
+def test_what_a_stream_says_beside_its_thread_is_nothing_here() -> None:
+    """A run has no message of its own, and what is closed in a run that was cut is closed by AG-UI's rules (G3)."""
+    assert WIRE.read_said(to_bytes([{"type": "TEXT_MESSAGE_END", "messageId": "m"}])) == Said()
+
+
+def test_facts_are_sent_to_who_asks_for_them() -> None:
+    """By a CUSTOM event of ours, and by nothing where none are asked for (R39)."""
+    said = [WIRE.open_writer(agent_id="a", carriers=asked).start("2025-01-20T10:00:00Z") for asked in (True, False)]
+    assert [b"threadprotocol" in one for one in said] == [True, False]
+
+
+def test_a_call_beside_a_text_without_a_word_says_so() -> None:
+    """Its message was not made for the call (G11); once the text has a word, that shows it."""
+    started = [{"type": "start-step"}, {"type": "text-start", "id": "t1"}]
+    word = {"type": "text-delta", "id": "t1", "delta": "Wait"}
+    call = {"type": "tool-input-start", "toolCallId": "c1", "toolName": "pay"}
+    assert events_of_run(*started, call)[-1]["metadata"] == {"threadprotocol": {"text_open": True}}
+    assert "metadata" not in events_of_run(*started, word, call)[-1]
 
 
 def test_a_call_of_an_earlier_run_is_answered_and_not_streamed_again() -> None:

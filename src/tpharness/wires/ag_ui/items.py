@@ -215,7 +215,7 @@ class Items:
             item = self._items[name][id_] = StreamedItem(FAMILIES[name], id_, tag, self._run)
             item.opener = opener
             item.pieces = [] if (name, id_) in self._restated else None
-        item.run, item.state, item.by_chunk = self._run, ItemState.OPEN, by_chunk
+        item.run, item.owner, item.state, item.by_chunk = self._run, tag, ItemState.OPEN, by_chunk
         if name == "call":
             self.calls.setdefault(id_, event.tool_call_name)
             self.known_calls[id_] = event.tool_call_name

@@ -217,8 +217,9 @@ class Judge:
 
     def _judge_event(self, event: r.BaseEvent | None, data: bytes) -> None:
         """Take an event; None if it was not exactly one of the newest version."""
-        if event is None or (type(event) in GATED and self._version < NEWEST):
-            event = self._read(data)
+        record = type(event)
+        if event is None or record is r.RunStartedEvent or (record in GATED and self._version < NEWEST):
+            event = self._read(data)  # a start says itself in what version it is
         if event is not None and type(event) in _ADDS and self._add(event):
             return
         self.forget_pieces()
