@@ -30,6 +30,37 @@ def test_a_test_fails_for_what_the_command_would_fail(
         result.stdout.fnmatch_lines(["*alone: tpharness app 'my chat' user-leaves/in-arguments"])
 
 
+def test_what_fails_nothing_is_shown_at_the_end(pytester: pytest.Pytester) -> None:
+    """A SHOULD that is broken, with its cases and what to do; the test passes. One cause has one block."""
+    pytester.makefile(".toml", tpharness=table("chat", "RUNS_ON"))
+    pytester.makepyfile(TEST.format(name="chat").replace("*/in-arguments", "user-leaves/in-[at]*"))
+    result = pytester.runpytest_inprocess(*QUICK)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*tpharness: found in an application, and no failure*",
+            "chat: SHOULD in user-leaves/in-answer, user-leaves/in-arguments, user-leaves/in-text",
+            "  runs-on: the application is declared to stop when its client leaves, and goes on*",
+            "*to do *abort signal*",
+            "chat: policy in *",
+        ]
+    )
+
+
+def test_cases_that_fail_for_one_cause_are_one_block(pytester: pytest.Pytester) -> None:
+    """The smallest is shown whole, and names the others."""
+    pytester.makefile(".toml", tpharness=table("chat", "REPAIRS_ARGUMENTS"))
+    pytester.makepyfile(TEST.format(name="chat"))
+    result = pytester.runpytest_inprocess(*QUICK)
+    result.assert_outcomes(failed=1)
+    text = result.stdout.str()
+    assert text.count("AssertionError: FAILED ") == 1
+    assert text.count("arguments-invented: ") == 1
+    result.stdout.fnmatch_lines(
+        ["*FAILED user-leaves/in-arguments and 1 more*", "*the same in model-drops/in-arguments"]
+    )
+
+
 ASYNC_TEST = """
 import pytest
 
@@ -65,6 +96,7 @@ def test_the_fixture_works_in_async_tests(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess(*quick_with("asyncio")).assert_outcomes(passed=2)
 
 
+WORKERS = ("-n", "2", "-p", "xdist", "-p", "tpharness.pytest_plugin")
 CASES = "uncut/tool-call or /in-arguments"
 
 
@@ -87,6 +119,19 @@ def test_each_case_of_an_application_is_a_test(judged: pytest.Pytester) -> None:
     assert (outcomes["failed"], outcomes["skipped"] > 0, outcomes["passed"] > 0) == (2, True, True), outcomes
     result.stdout.fnmatch_lines(["tpharness-app::chat::user-leaves/in-arguments*FAILED*"])
     result.stdout.fnmatch_lines(["*alone: tpharness app chat user-leaves/in-arguments"])
+    result.stdout.fnmatch_lines(
+        ["arguments-invented: the same as in user-leaves/in-arguments, which is shown whole; *"]
+    )
+
+
+def test_cases_show_what_fails_nothing_too(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each case is a test, and the end of the run has all of them together, from workers, too."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # three processes start: with what they need
+    pytester.makefile(".toml", tpharness=table("chat", "RUNS_ON"))
+    pytester.makeini("[pytest]\ntpharness_apps = chat\n")
+    result = pytester.runpytest_subprocess(*WORKERS, "-k", "user-leaves/in-text or user-leaves/in-answer")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["chat: SHOULD in user-leaves/in-*, user-leaves/in-*", "  runs-on: *"])
 
 
 def test_a_known_failure_of_a_case_is_expected(judged: pytest.Pytester) -> None:

@@ -255,16 +255,22 @@ def test_faults_are_made_on_the_wire_of_the_application(pytester: pytest.Pyteste
     [
         ("", "*no application is named*"),
         ("nowhere:app", "*importing nowhere gave ModuleNotFoundError*"),
+        ("nowhere:app", "*there is no nowhere in *: write MODULE:APP*sys.path*"),
+        ("half:app", "*half was found, and imports no_such_package, which was not: install it for *"),
+        ("half:app", "*importing half gave ModuleNotFoundError: *half.py:1)*"),
         ("hello:application", "*hello has no application*"),
         ("wrong:app", "*importing wrong gave AttributeError: module 'os' has no attribute 'nothing'*"),
         ("broken:app", "*the application did not start*"),
+        ("python -m uvicorn nowhere:app --port {port}", "*cwd in tpharness.toml names another folder*"),
         ("python -c pass", "*exited with status 0 before it listened*"),
     ],
 )
 def test_an_application_that_does_not_start_is_said(pytester: pytest.Pytester, app: str, told: str) -> None:
     """With what to do, and nothing left running."""
     failing = HELLO.replace("        yield", "        raise OSError('no database')\n        yield")
-    pytester.makepyfile(hello=HELLO, broken=failing, wrong="import os\n\nos.nothing()\n")
+    pytester.makepyfile(
+        hello=HELLO, broken=failing, wrong="import os\n\nos.nothing()\n", half="import no_such_package\n"
+    )
     pytester.makepyfile(test_mine="def test_mine(tpharness_app): tpharness_app.client\n")
     result = run(pytester, "--tpharness-app", app)
     result.assert_outcomes(failed=1)

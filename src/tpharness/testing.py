@@ -22,7 +22,8 @@ from tpharness.run import RunOptions, run_suite
 from tpharness.run.requests import parse_clauses, parse_compare, parse_faults
 from tpharness.run.tracing.files import CaseRecord
 from tpharness.trace.format import Traced
-from tpharness.verdict import Result, ResultReady, RunFinished
+from tpharness.verdict import Outcome, Result, ResultReady, RunFinished
+from tpharness.verdict.grouping import group_failures
 from tpharness.waiting import in_event_loop
 from tpharness.wires.registry import wire_named
 
@@ -176,11 +177,25 @@ def assert_passed(played: Played) -> None:
 
 
 def describe_failures(
-    results: Sequence[Result], *, roots: Sequence[Path] = (), played_on: Sequence[str] = (), again: str = ""
+    results: Sequence[Result],
+    *,
+    roots: Sequence[Path] = (),
+    played_on: Sequence[str] = (),
+    again: str = "",
+    grouped: bool = False,
 ) -> str:
-    """Return the failure blocks of results as the command line has them; arguments are those of `failure_lines`."""
+    """Return the failure blocks of results as the command line has them; arguments are those of `failure_lines`.
+
+    If they are `grouped`, of the cases that failed for one cause only the smallest, of these the first, has a block; it
+    names the others.
+    """
     blocks = []
-    for result in results:
-        lines = failure_lines(result, roots=roots, played_on=played_on, again=again)
-        blocks.append("\n".join([f"{result.outcome.value.upper()} {result.id}", *(f"  {line}" for _, line in lines)]))
+    groups = [list(group.results) for group in group_failures(results)] if grouped else [[one] for one in results]
+    for result, *others in (sorted(some, key=lambda one: (one.size, results.index(one))) for some in groups):
+        lines = [line for _, line in failure_lines(result, roots=roots, played_on=played_on, again=again)]
+        word = Outcome.FAILED if result.fails_now else result.outcome
+        more = f" and {len(others)} more" if others else ""
+        if others:
+            lines.append(make_printable(f"the same in {', '.join(one.id for one in others)}"))
+        blocks.append("\n".join([f"{word.value.upper()} {result.id}{more}", *(f"  {line}" for line in lines)]))
     return "\n\n".join(blocks)

@@ -248,6 +248,18 @@ def test_a_known_failure_is_expected_and_a_stale_one_is_not(call: Call, folder: 
     assert "\ninterruption-safe" not in done.out
     done = call("app", "safe", "user-leaves/in-arguments", "--baseline", "known.yaml")
     assert (done.code, "baseline-stale" in done.out) == (1, True), done.out
+    assert "\n  its entry in the baseline gives as the reason: The SDK repairs them.\n" in done.out
+    assert "baseline-stale: the baseline expects this case to fail, and it has passed\n" in done.out
+    assert "to do     take the entry out of the baseline\n" in done.out
+
+
+def test_a_run_may_end_after_the_first_failure(call: Call) -> None:
+    """It has not passed, and says how much was not played; the entries of a baseline are not judged by it."""
+    done = call("app", "broken", "*/in-arguments", "-x", "--trace", "none")
+    assert done.code == 1
+    assert "ended after one failure; 3 of 4 cases were not played" in done.out
+    assert "alone: tpharness app broken user-leaves/in-arguments\n" in done.out
+    assert "model-drops/in-arguments" not in done.out
 
 
 def test_no_tool_is_called_that_is_not_allowed(call: Call, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -52,6 +53,27 @@ def test_one_cause_is_one_block_however_many_cases_it_has(capsys: pytest.Capture
     assert "the same in a/case-141, a/case-140, a/case-139, … (-v shows every case" in text
     assert text.count("identity-differs") == 1
     assert len(text.splitlines()) < 30
+
+
+def test_the_other_cases_are_counted_without_the_one_that_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of three others no four fail for more than this cause."""
+    two = (Kind("message-empty").at(Place(side="server")), Kind("second-output").at(Place(side="server")))
+    results = [replace(one, findings=two) for one in failing(4)]
+    text = shown(events(*results), capsys)
+    assert "the same in a/case-2, a/case-1, a/case-0 (" in text
+    assert "; 3 of them fail for other causes, too\n" in text
+
+
+def test_findings_of_several_levels_are_labelled() -> None:
+    """What fails the case is known from what does not, without colours; where all have one level nothing is added."""
+    (result,) = failing(1)
+    must, should = Kind("chat-bricked").at(Place()), Kind("runs-on").at(Place())
+    mixed = replace(result, findings=(should, Kind("told-more-than-seen").at(Place()), must))
+    codes = ("chat-bricked", "runs-on", "told-more-than-seen")
+    first = [line.partition(":")[0] for _, line in failure_lines(mixed) if line.partition(":")[0].endswith(codes)]
+    assert first == ["MUST chat-bricked", "SHOULD runs-on", "policy told-more-than-seen"]
+    plain = [line for _, line in failure_lines(replace(result, findings=(must,)))]
+    assert f"chat-bricked: {must.message}" in plain
 
 
 def test_the_cause_of_most_cases_comes_first_and_many_causes_are_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,8 @@ class AppOptions:
     `baseline` is a file of known failures, that of the application for None; `known` are some that were read already.
     `sweep` adds a case for every piece of the model's answers; `scenarios` are files or folders of scenarios to make
     cases of. `strict` is whether the provider refuses what the real API refuses. `on_ready` is called with the
-    environment that the application needs, once the provider listens. `record` keeps of each case what a trace needs.
+    environment that the application needs, once the provider listens. `record` keeps of each case what a trace needs;
+    `exit_first` ends the run after the first case that fails.
     """
 
     config: AppConfig
@@ -82,6 +83,7 @@ class AppOptions:
     strict: bool = True
     on_ready: Callable[[dict[str, str]], None] | None = None
     record: bool = False
+    exit_first: bool = False
 
 
 def run_app(options: AppOptions) -> Iterator[RunEvent]:
@@ -191,17 +193,21 @@ async def _play_all(
                 return await _play_one(stage, source, tape if options.record else None)
 
     tasks = [asyncio.create_task(one(source)) for source in sources]
+    ended = ""
     try:
-        for source, task in zip(sources, tasks, strict=True):
+        for number, (source, task) in enumerate(zip(sources, tasks, strict=True), 1):
             for event in run.take(source.id, await task):
                 yield event
+            if options.exit_first and number < len(sources) and not all(one.outcome.green for one in run.played):
+                ended = f"ended after one failure; {len(sources) - number} of {len(sources)} cases were not played"
+                break
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     others = _name_others(sources, stage.config, tool)
-    problems = [] if options.ids else baseline.find_outdated(run.played, elsewhere=others)
-    yield run.finish(problems, exercised=_exercised(run.played), clause_count=_CLAUSES)
+    problems = [] if options.ids or ended else baseline.find_outdated(run.played, elsewhere=others)
+    yield run.finish(problems, ended=ended, exercised=_exercised(run.played), clause_count=_CLAUSES)
 
 
 async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunEvent]:

@@ -30,6 +30,7 @@ EXITED = Kind("app-exited")
 _PAUSE = 0.02
 _STOP_SECONDS = 4.0
 _TAIL_LINES = 12
+_NO_MODULE = ("ModuleNotFoundError", "ImportError", "Could not import module")  # the last is uvicorn's
 _LINE_SHOWN = 400
 _NAMES_ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b.*:")
 """How Node.js, Python and others begin the line with an error; more lines may follow it than are kept."""
@@ -181,10 +182,14 @@ class AppProcess:
                 )
             await asyncio.sleep(_PAUSE)
         await asyncio.sleep(_PAUSE)
-        raise TargetError(
-            f"{words}: exited with status {process.returncode} before it listened{self._said()}",
-            hint=f"run the command yourself in the folder {self._config.run_folder}",
-        )
+        said = self._said()
+        hint = f"run the command yourself in the folder {self._config.run_folder}"
+        if any(word in said for word in _NO_MODULE):
+            hint += (
+                ": is the module below it, and has the Python of the command its packages? cwd in tpharness.toml names"
+                " another folder, --app-dir of uvicorn one for modules alone"
+            )
+        raise TargetError(f"{words}: exited with status {process.returncode} before it listened{said}", hint=hint)
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         """Read its output all the time, so that it never blocks on it; keep the last lines."""

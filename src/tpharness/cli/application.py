@@ -114,6 +114,7 @@ def application(
     ] = None,
     trace: TraceOption = Traced.FAILED,
     trace_to: TraceToOption = DEFAULT_TRACE,
+    first: Annotated[bool, Option("-x", "--exitfirst", help="End after the first case that fails.")] = False,
     list_: Annotated[bool, Option("--list", help="Name the cases, and play none.")] = False,
 ) -> None:
     """Judge a chat application as it runs.
@@ -183,6 +184,7 @@ def application(
         scenarios=tuple(scenarios or ()),
         strict=not lenient,
         record=trace is not Traced.NONE,
+        exit_first=first,
         on_ready=None if chosen.command else lambda variables: tell_environment(out, chosen, variables),
     )
     earlier = None if compare_to is None else read_earlier(compare_to)
@@ -226,7 +228,7 @@ def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppCo
 
 def _alone(config: AppConfig) -> str:
     """Return the command that plays one case, `{id}`, of the same application in the same way."""
-    options = shlex.join(given_options(but=("report", "trace", "trace_to", "write_baseline", "compare_to")))
+    options = shlex.join(given_options(but=("report", "trace", "trace_to", "write_baseline", "compare_to", "first")))
     return without_credentials(f"tpharness app {shlex.quote(config.name)} {{id}} {options}".rstrip())
 
 

@@ -100,6 +100,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(import_module("tpharness.pytest_plugin.app_cases"), "tpharness-app-cases")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what cases of an application have found and fail no test for: at SHOULD, and policies."""
+    reports = [report for some in terminalreporter.stats.values() for report in some]
+    properties = [one for report in reports for one in getattr(report, "user_properties", ())]
+    if any(name == "tpharness-advice" for name, _ in properties):
+        terminalreporter.section("tpharness: found in an application, and no failure")
+        for line in import_module("tpharness.pytest_plugin.advice").advice_lines(properties):
+            terminalreporter.line(line)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_assertrepr_compare(
     op: str, left: object, right: object
@@ -248,8 +258,12 @@ def tpharness_app(pytestconfig: pytest.Config, tpharness_app_ready: float | None
     served in this process. It is started when it is first used, and ended after the last test. `tpharness_app("chat")`
     judges an application of the root folder's `tpharness.toml` as it runs, in a test without an event loop.
     """
+    from tpharness.pytest_plugin.advice import AdviceReports  # noqa: PLC0415
     from tpharness.pytest_plugin.app import App  # noqa: PLC0415
 
-    app = App(str(_setting(pytestconfig, "tpharness_app")), pytestconfig.rootpath, ready=tpharness_app_ready)
+    reports, named = AdviceReports(), str(_setting(pytestconfig, "tpharness_app"))
+    pytestconfig.pluginmanager.register(reports)
+    app = App(named, pytestconfig.rootpath, ready=tpharness_app_ready, noted=reports.noted)
     yield app
+    pytestconfig.pluginmanager.unregister(reports)
     app.close()

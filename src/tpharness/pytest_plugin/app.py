@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.extras import needs_extra
-from tpharness.imports import describe_import_error, import_from
 from tpharness.printable import make_printable
+from tpharness.pytest_plugin.app_import import load_asgi
 from tpharness.waiting import await_result, in_event_loop
 
 if TYPE_CHECKING:
@@ -40,15 +40,19 @@ _PAUSE = 0.005
 class App:
     """The application under test; it also judges applications of `tpharness.toml`, which need not be the same.
 
-    `ready` is how many seconds a command may take until it listens, None as many as `AppConfig` has.
+    `ready` is how many seconds a command may take until it listens, None as many as `AppConfig` has. `noted` takes what
+    a judgement has found and does not fail for.
     """
 
-    def __init__(self, named: str, folder: Path, *, ready: float | None) -> None:
+    def __init__(
+        self, named: str, folder: Path, *, ready: float | None, noted: list[tuple[str, str]] | None = None
+    ) -> None:
         self.folder = folder
         self._named = named
         self._ready = ready
         self._running: _InThread | None = None
         self._client: httpx.Client | None = None
+        self._noted = noted if noted is not None else []
 
     def __repr__(self) -> str:
         return f"<App {self._named}>"
@@ -98,6 +102,7 @@ class App:
         __tracebackhide__ = True
         from tpharness.apps.config import CONFIG_FILE, load_config  # noqa: PLC0415  # few projects judge one
         from tpharness.apps.engine import AppOptions, run_app  # noqa: PLC0415
+        from tpharness.pytest_plugin.advice import notes_of  # noqa: PLC0415
         from tpharness.testing import describe_failures  # noqa: PLC0415
         from tpharness.verdict import ResultReady, RunFinished  # noqa: PLC0415
 
@@ -109,32 +114,18 @@ class App:
         else:
             events = list(run_app(options_of_run))
         results = [event.result for event in events if isinstance(event, ResultReady)]
+        self._noted += notes_of(config.name, results)
         problems = [f.line() for event in events if isinstance(event, RunFinished) for f in event.problems]
         failed = [result for result in results if not result.outcome.green]
         if failed or problems:
-            text = describe_failures(failed, again=f"tpharness app {shlex.quote(config.name)} {{id}}")
+            again = f"tpharness app {shlex.quote(config.name)} {{id}}"
+            text = describe_failures(failed, again=again, grouped=True)
             raise AssertionError("\n\n".join([text, *map(make_printable, problems)]).strip())
         return results
 
     def _start(self) -> AbstractAsyncContextManager[str]:
         asgi = _ASGI.fullmatch(self._named)
-        return _serve(self._load(*asgi.groups())) if asgi else _run(self._named, self.folder, self._ready)
-
-    def _load(self, module: str, attribute: str) -> Any:
-        """Return the ASGI application. TargetError where it cannot be imported."""
-        try:
-            loaded = import_from(self.folder, module)
-        except Exception as error:  # the module's own code may raise anything when it is imported
-            raise TargetError(
-                f"tpharness_app: {describe_import_error(module, error)}",
-                hint="name a module that the tests can import, or add its folder to pythonpath",
-            ) from error
-        try:
-            return getattr(loaded, attribute)
-        except AttributeError:
-            raise TargetError(
-                f"tpharness_app: {module} has no {attribute}", hint=f"name the application: {module}:NAME"
-            ) from None
+        return _serve(load_asgi(self.folder, *asgi.groups())) if asgi else _run(self._named, self.folder, self._ready)
 
 
 @contextlib.asynccontextmanager

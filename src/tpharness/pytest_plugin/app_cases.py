@@ -25,11 +25,14 @@ from tpharness.apps.engine import AppOptions, play_app
 from tpharness.errors import TpharnessError
 from tpharness.findings import Finding
 from tpharness.printable import make_printable
+from tpharness.pytest_plugin.advice import notes_of
 from tpharness.pytest_plugin.playing import NotGreenError
 from tpharness.testing import describe_failures
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, ScenarioFinished
 from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.baseline_partly import read_what_can_be
+from tpharness.verdict.causes import Cause
+from tpharness.verdict.grouping import leading_cause_of_result
 from tpharness.waiting import await_result
 
 __all__ = ["AppBaselineItem", "AppCaseItem", "AppCases"]
@@ -50,6 +53,8 @@ class _Playing:
     """Why no case can be played, "" if they can be."""
     reported: bool = False
     """Whether a test has said so."""
+    shown: dict[tuple[Cause, frozenset[str]], str] = field(default_factory=dict)
+    """The causes that a test has shown, with the codes beside them, and its case."""
     _events: AsyncGenerator[RunEvent, None] | None = None
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="tpharness"))
     _runner: asyncio.Runner = field(default_factory=asyncio.Runner)
@@ -176,9 +181,10 @@ class AppCaseItem(pytest.Item):
         if not results:
             playing.reported = True
             raise NotGreenError(make_printable(playing.broken) or self._describe(playing.contact))
+        self.user_properties += notes_of(name, results)
         failed = [result for result in results if not result.outcome.green]
         if failed:
-            raise NotGreenError(self._describe(failed))
+            raise NotGreenError(self._describe_once(failed))
         outcomes = {result.outcome for result in results}
         reasons = "; ".join(dict.fromkeys(result.reason for result in results if result.reason))
         if Outcome.EXPECTED in outcomes:
@@ -188,6 +194,17 @@ class AppCaseItem(pytest.Item):
 
     def _describe(self, failed: Sequence[Result]) -> str:
         return describe_failures(failed, again=f"tpharness app {shlex.quote(self.parent.name)} {{id}}")
+
+    def _describe_once(self, failed: Sequence[Result]) -> str:
+        """Return the failures whole, or as a line each where an earlier test has shown one of the same causes."""
+        shown = self.parent.playing.shown
+        causes = [(leading_cause_of_result(result), result.failing_codes) for result in failed]
+        first = [shown.setdefault(cause, self.case) for cause in causes]
+        if self.case in first:
+            return self._describe(failed)
+        codes = ", ".join(sorted({code for result in failed for code in result.failing_codes})) or failed[0].reason
+        again = f"tpharness app {shlex.quote(self.parent.name)} {shlex.quote(self.case)}"
+        return make_printable(f"{codes}: the same as in {first[0]}, which is shown whole; alone: {again}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Format the failure as the command line does."""

@@ -12,7 +12,7 @@ from tpharness.findings import Finding
 from tpharness.printable import counted, make_printable
 from tpharness.protocol.versions import newest_version
 from tpharness.verdict import Outcome, Result
-from tpharness.verdict.causes import by_use
+from tpharness.verdict.causes import by_use, independent_codes
 from tpharness.verdict.finding_lines import finding_lines
 from tpharness.verdict.grouping import Group
 
@@ -42,10 +42,14 @@ def failure_lines(
     """
     lines: list[tuple[str, str]] = []
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
-        lines.append(("", result.reason))
+        of_entry = result.outcome is Outcome.STALE and not result.fails_otherwise
+        lines.append(
+            ("", f"its entry in the baseline gives as the reason: {result.reason}" if of_entry else result.reason)
+        )
     findings = _of_both_sides(by_use(result.findings))
+    mixed = len({finding.level for finding in findings}) > 1
     for finding in findings[:_MOST_FINDINGS]:
-        lines += finding_lines(finding)
+        lines += finding_lines(finding, labelled=mixed)
     if len(findings) > _MOST_FINDINGS:
         more = counted(len(findings) - _MOST_FINDINGS, "more finding")
         lines.append(("", f"… and {more} (--report json:PATH has them all)"))
@@ -117,7 +121,7 @@ def other_cases_line(group: Group, *, verbose: str = "-v shows every case, ") ->
     if not others:
         return ""
     some = ", ".join(others[:_MOST_IDS]) + (", …" if len(others) > _MOST_IDS else "")
-    tangled = group.cases - group.only
+    tangled = sum(result.cases for result in group.results[1:] if len(independent_codes(result.findings)) > 1)
     besides = f"; {tangled} of them fail for other causes, too" if tangled else ""
     return make_printable(f"the same in {some} ({verbose}--report json:PATH has them all){besides}")
 

@@ -132,7 +132,12 @@ class Baseline:
 
     def _describe_stale(self, entry: BaselineEntry, got: str) -> Finding:
         place = Place(case=entry.id, file=self.path, line=entry.line or None)
-        return STALE.at(place, got=got, expected=", ".join(sorted(entry.findings)))
+        expected = ", ".join(sorted(entry.findings))
+        if got == Outcome.PASSED.value:
+            message = "the baseline expects this case to fail, and it has passed"
+            return STALE.at(place, message, got=got, expected=expected, advice="take the entry out of the baseline")
+        advice = "find out what else broke; where this is to stay, correct the entry, or let --write-baseline do it"
+        return STALE.at(place, got=got, expected=expected, advice=advice)
 
     def find_outdated(
         self, played: Iterable[Result], *, complete: bool = True, elsewhere: Iterable[str] = ()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from tpharness.clauses import clause_texts
-from tpharness.findings import Finding
+from tpharness.findings import Finding, Level
 
 __all__ = ["finding_lines"]
 
+_LABELS = {Level.MUST: "MUST", Level.SHOULD: "SHOULD", Level.MAY: "policy"}
 
-def finding_lines(finding: Finding) -> list[tuple[str, str]]:
-    """Return a finding as lines with a level: its code, the place, got and expected, what decides, what to do."""
+
+def finding_lines(finding: Finding, *, labelled: bool = False) -> list[tuple[str, str]]:
+    """Return a finding as lines with a level: its code, the place, got and expected, what decides, what to do.
+
+    `labelled` puts the level in front of the code, for a reader who sees findings of several levels without colours.
+    """
     level = finding.level.value
     where, empty = str(finding.with_place(case=None).place), '""'
-    lines = [(level, f"{finding.code}: {finding.message}")]
+    label = f"{_LABELS[finding.level]} " if labelled else ""
+    lines = [(level, f"{label}{finding.code}: {finding.message}")]
     if where:
         lines.append(("", f"  at        {where}"))
     if finding.versions:
