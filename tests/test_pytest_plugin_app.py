@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
@@ -127,11 +128,17 @@ def test_each_case_of_an_application_is_a_test(judged: pytest.Pytester) -> None:
 def test_cases_show_what_fails_nothing_too(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each case is a test, and the end of the run has all of them together, from workers, too."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # three processes start: with what they need
-    pytester.makefile(".toml", tpharness=table("chat", "RUNS_ON"))
+    counted = table("chat", "RUNS_ON")
+    pytester.makefile(".toml", tpharness=re.sub("effects = .*", "", counted))
     pytester.makeini("[pytest]\ntpharness_apps = chat\n")
-    result = pytester.runpytest_subprocess(*WORKERS, "-k", "user-leaves/in-text or user-leaves/in-answer")
+    chosen = (*WORKERS, "-k", "user-leaves/in-text or user-leaves/in-answer")
+    result = pytester.runpytest_subprocess(*chosen)
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["chat: SHOULD in user-leaves/in-*, user-leaves/in-*", "  runs-on: *"])
+    (pytester.path / "tpharness.toml").write_text(counted, "utf-8")
+    shared = pytester.runpytest_subprocess(*chosen)  # each would count the effects of the other
+    assert (shared.parseoutcomes().get("passed"), shared.ret) == (None, 1)
+    shared.stdout.fnmatch_lines(["the effects of chat are counted by a command, and each worker *"])
 
 
 def test_a_known_failure_of_a_case_is_expected(judged: pytest.Pytester) -> None:

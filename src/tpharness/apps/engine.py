@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -111,8 +111,9 @@ async def play_app(options: AppOptions) -> AsyncGenerator[RunEvent, None]:
         stage = await _Stage.open(stack, config, options, profile)
         contact = await first_contact(stage.player, new_mark())
         events = _report_trouble(stage, contact) if contact.trouble else _play_all(stage, contact, options, baseline)
-        async for event in events:
-            yield event
+        async with aclosing(events):  # its cases end before the clients that they play with are closed
+            async for event in events:
+                yield event
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,7 +164,7 @@ class _Stage:
 
 async def _play_all(
     stage: _Stage, contact: Contact, options: AppOptions, baseline: Baseline
-) -> AsyncIterator[RunEvent]:
+) -> AsyncGenerator[RunEvent, None]:
     tool = chosen_tool(stage.config, contact.tools)
     sources = _select_cases(options, options.ids, tool)
     title = f"{stage.config.name} ({contact.api})"
@@ -210,7 +211,7 @@ async def _play_all(
     yield run.finish(problems, ended=ended, exercised=_exercised(run.played), clause_count=_CLAUSES)
 
 
-async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunEvent]:
+async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncGenerator[RunEvent, None]:
     """Yield the events of a run that has only the first message, and an application that did not take it."""
     name = stage.config.name
     client, place = client_name(stage.config), table_place(stage.config)

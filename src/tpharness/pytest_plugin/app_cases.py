@@ -67,6 +67,10 @@ class _Playing:
         """The verdict on the first message, where it was not taken."""
         return self.results.get(CONTACT, [])
 
+    def refuse(self, why: str) -> None:
+        """Play nothing."""
+        self.broken, self._ended = why, True
+
     def play_until(self, case: str, ids: tuple[str, ...], known: Baseline | None) -> list[Result]:
         """Return the results of a case, [] if it was not reached, which is so for "" at the end of the run.
 
@@ -83,7 +87,7 @@ class _Playing:
         try:
             event = await_result(future)
         except TpharnessError as error:
-            self.broken, self._ended = error.line, True
+            self.refuse(error.line)
             return
         except BaseException:
             if self._waiting is not None and not future.done():
@@ -149,6 +153,11 @@ class AppCases(pytest.Collector):
         self.config.add_cleanup(self.playing.close)
         tool = CaseTool(name="", args={}) if config.allow else None
         self.cases = tuple(source.id for source in all_cases(tool, ledger=config.effects == LEDGER))
+        if config.effects_command is not None and getattr(self.config, "workerinput", {}).get("workercount", 1) > 1:
+            self.playing.refuse(
+                f"the effects of {self.name} are counted by a command, and each worker of pytest-xdist would count the"
+                ' runs of all: give pytest -n 0, or let effects be "ledger"'
+            )
         for case in self.cases:
             yield AppCaseItem.from_parent(self, name=case, case=case)
         if config.baseline_path is not None:

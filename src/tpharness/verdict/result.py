@@ -155,7 +155,7 @@ class Result:
     @property
     def fails_otherwise(self) -> bool:
         """Whether a case whose entry in the baseline is stale fails in another way, and has not passed."""
-        return self.outcome is Outcome.STALE and bool(self.failing_codes - {"baseline-stale"})
+        return self.outcome is Outcome.STALE and bool(self.failing_codes - {"baseline-stale", "baseline-unmatched"})
 
     @property
     def fails_now(self) -> bool:
