@@ -6,7 +6,10 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 from html.parser import HTMLParser
+
+import pytest
 
 from tpharness.picture import PageEntry, PicturePage, plain_timeline, render_page, timeline_of_file
 
@@ -56,6 +59,24 @@ class Elements(HTMLParser):
     def named(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
         """Return the attributes and the text of each element of a kind."""
         return [(attrs, "".join(text)) for name, attrs, text in self.found if name == tag]
+
+
+def test_timelines_of_a_large_page_are_packed_and_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are the same JSON, hostile texts and half characters too."""
+    plain = [
+        text for attrs, text in Elements(hostile_page()).named("script") if str(attrs.get("id")).startswith("data-")
+    ]
+    monkeypatch.setattr("tpharness.picture.page._PLAIN_BYTES", 100)
+    found = [
+        (attrs, text)
+        for attrs, text in Elements(hostile_page()).named("script")
+        if str(attrs.get("id")).startswith("data-")
+    ]
+    assert len(found) == len(plain) == 2
+    assert all("data-packed" in attrs for attrs, _ in found)
+    assert all(re.fullmatch(r"[A-Za-z0-9+/=]+", text) for _, text in found)
+    unpacked = [json.loads(zlib.decompress(base64.b64decode(text)).decode()) for _, text in found]
+    assert unpacked == [json.loads(text) for text in plain]
 
 
 def test_hostile_text_makes_no_elements() -> None:

@@ -34,6 +34,30 @@ def page(tmp_path: Path) -> Path:
     return file
 
 
+def test_timelines_that_are_packed_open_as_others_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one, another that is chosen, and one that the address names, with what nobody else's page holds."""
+    texts = []
+    for most in (10**9, 0):
+        monkeypatch.setattr("tpharness.picture.page._PLAIN_BYTES", most)
+        file = tmp_path / f"page-{most}.html"
+        entries = [PageEntry(timeline=timeline_of_case(base_case(load_builtin(name)))) for name in CASES]
+        file.write_text(render_page(PicturePage(title="Two cases", entries=entries)), "utf-8")
+        shown = ["eval", _WHEN_OPEN]
+        chosen = look_at(
+            file, shown, THREADS, ["choose", "#case", "1"], shown, THREADS, ["press", "#rows", "Home"], WORDS
+        )
+        named = look_at(file, shown, THREADS, hash=f"#view/{CASES[1]}@event-3")
+        assert chosen.errors == named.errors == []
+        texts.append([*chosen.results, *named.results])
+    plain, packed = texts
+    assert packed == plain
+    assert plain[1] != plain[4]
+
+
+_WHEN_OPEN = """new Promise((done) => {
+  const look = () => document.getElementById("viewer").inert ? requestAnimationFrame(look) : done(true);
+  look();
+})"""
 CASES = ("basics/tool-call-and-answer", "interruptions/client-loses-a-running-tool")
 
 

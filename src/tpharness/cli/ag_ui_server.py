@@ -21,7 +21,7 @@ from tpharness.certificate.summary import badge_picture
 from tpharness.cli.files import read_json
 from tpharness.cli.headers import parse_header
 from tpharness.cli.options import Exit, given_options
-from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
+from tpharness.cli.reports import take_all, written_on_every_way_out
 from tpharness.cli.tracing import tracing
 from tpharness.errors import UsageError
 from tpharness.findings import Level, load_kinds
@@ -120,7 +120,13 @@ def run_ag_ui_server(
         if said.badge is not None:
             _write_badge(said.badge, model)
         if said.write_baseline is not None:
+            from tpharness.cli.after_run import write_new_baseline  # noqa: PLC0415
+
             write_new_baseline(said.write_baseline, model, said.baseline)
+    if not console:
+        from tpharness.cli.after_run import say_where_pages_are  # noqa: PLC0415
+
+        say_where_pages_are(destinations, [model])
     raise Exit(0 if model.passed else 1)
 
 

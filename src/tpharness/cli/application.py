@@ -16,7 +16,7 @@ from tpharness.apps.cases.case import CaseTool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.config import CONFIG_FILE, LAST_PORT, AppConfig, arguments_of, config_of_url, load_config
 from tpharness.cli.options import Argument, Exit, Option, given_options
-from tpharness.cli.reports import take_all, write_new_baseline, written_on_every_way_out
+from tpharness.cli.reports import take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
 from tpharness.printable import make_printable, say, without_credentials
@@ -203,7 +203,13 @@ def application(
         if wants_console:
             print_table(out, model)
         if write_baseline is not None:
+            from tpharness.cli.after_run import write_new_baseline  # noqa: PLC0415
+
             write_new_baseline(write_baseline, model, known)
+    if not wants_console:
+        from tpharness.cli.after_run import say_where_pages_are  # noqa: PLC0415
+
+        say_where_pages_are(destinations, [model])
     raise Exit(0 if model.passed else 1)
 
 

@@ -12,17 +12,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 from tpharness.cli.stop_signals import STOP
 from tpharness.errors import TpharnessError, UsageError
-from tpharness.output import write_atomically
-from tpharness.printable import counted, say
+from tpharness.printable import say
 from tpharness.report import ConsoleReport, Destination, Report
-from tpharness.verdict import Outcome, RunEvent
+from tpharness.verdict import RunEvent
 
-__all__ = ["EarlyEnd", "shown_on_every_way_out", "take_all", "write_new_baseline", "written_on_every_way_out"]
+__all__ = ["EarlyEnd", "shown_on_every_way_out", "take_all", "written_on_every_way_out"]
 
 
 T = TypeVar("T")
@@ -169,22 +167,3 @@ def _write_all(destinations: Sequence[Destination], write: Callable[[Destination
             error.add_note(f"the {destination.format} report, {destination.path}, was not written")
             problems.append(error)
     return problems
-
-
-def write_new_baseline(path: Path, report: Report, known: Path | None) -> None:
-    """Write what has failed as a baseline; say what it has, and what a baseline cannot have. `known` was read."""
-    from tpharness.report.failures import group_line  # noqa: PLC0415
-    from tpharness.verdict.baseline_write import baseline_text  # noqa: PLC0415
-    from tpharness.verdict.grouping import group_failures  # noqa: PLC0415
-
-    problems = report.finished.problems if report.finished is not None else ()
-    write_atomically(str(path), baseline_text(report.results, problems, known))
-    groups = group_failures(result for result in report.results if result.fails_now)
-    passed = sum(result.outcome is Outcome.STALE and not result.fails_now for result in report.results)
-    if passed:
-        say(f"taken out: {counted(passed, 'case')} that the baseline expected to fail, and that passed", err=True)
-    unjudged = (result for result in report.results if not result.fails_now and result.outcome is not Outcome.STALE)
-    left = group_failures(unjudged)
-    say(f"{path}: {counted(len(groups), 'cause')} to give a reason for", err=True)
-    for group in left:
-        say(f"not in it: {group_line(group).strip()}", err=True)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from tpharness import report as reporting
 from tpharness import run as runner
 from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
-from tpharness.cli.reports import shown_on_every_way_out, take_all, write_new_baseline, written_on_every_way_out
+from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TracedRun, TraceOption, TraceToOption, tracing
 from tpharness.cli.wires import over
 from tpharness.errors import TargetError, UsageError
@@ -220,8 +220,10 @@ def run(
         ):
             _play(options, played, traced, how)
             if write_baseline is not None:
+                from tpharness.cli.after_run import write_new_baseline  # noqa: PLC0415
+
                 write_new_baseline(write_baseline, played, baseline)
-        raise Exit(0 if played.passed else 1)
+        _end(destinations, [played], quiet=not wants_console)
 
     def show() -> None:
         if wants_console:
@@ -237,7 +239,16 @@ def run(
     ):
         for pair, one in plays.items():
             _play_of_several(pair, one, reports[pair], traced, how)
-    raise Exit(0 if all(played.passed for played in reports.values()) else 1)
+    _end(destinations, reports.values(), quiet=not wants_console)
+
+
+def _end(destinations: Sequence[Destination], reports: Collection[Report], *, quiet: bool) -> NoReturn:
+    """End the command with its exit code; without the console it says where a page is."""
+    if quiet:
+        from tpharness.cli.after_run import say_where_pages_are  # noqa: PLC0415
+
+        say_where_pages_are(destinations, reports)
+    raise Exit(0 if all(played.passed for played in reports) else 1)
 
 
 def _by_name(reports: Mapping[Pair, Report]) -> dict[str, Report]:

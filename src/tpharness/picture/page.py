@@ -12,6 +12,7 @@ import base64
 import hashlib
 import html
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,9 +29,12 @@ __all__ = ["MOST_BYTES", "PageEntry", "PicturePage", "finding_html", "render_pag
 
 MOST_BYTES = 14_000_000
 """Bytes of JSON that the timelines of a page may have, so that its file stays below 15 MB."""
+_PLAIN_BYTES = 2_000_000
+"""Up to so many bytes timelines stand in a page as they are; those of a page with more are packed, to a fifth."""
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = ("dom.js", "tables.js", "threads.js", "timeline.js", "tracks.js", "page.js", "find.js")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MARKUP = re.compile(r"\*\*|`")
 
 
@@ -87,6 +91,8 @@ def render_page(page: PicturePage) -> str:
         "clauses": dict(clause_texts()),
     }
     viewer = [_asset("viewer.html").replace("{chooser}", _chooser(page.entries))] if page.entries else []
+    timelines = [element_json(entry.timeline) for entry in page.entries]
+    packed = sum(map(len, timelines)) > _PLAIN_BYTES
     pieces = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -99,8 +105,8 @@ def render_page(page: PicturePage) -> str:
         *([*viewer, *page.sections] if page.timeline_first else [*page.sections, *viewer]),
         f"<noscript>{''.join(page.plain)}</noscript>" if page.plain else "",
         "</main>",
-        *(_json_element(f"data-{number}", entry.timeline) for number, entry in enumerate(page.entries)),
-        _json_element("page-data", data),
+        *(_json_element(f"data-{number}", text, packed=packed) for number, text in enumerate(timelines)),
+        _json_element("page-data", element_json(data)),
         f"<script>{script}</script></body></html>",
     ]
     return "\n".join(piece for piece in pieces if piece) + "\n"
@@ -140,8 +146,13 @@ def _option(number: int, entry: PageEntry) -> str:
     return f'<option value="{number}">{text_html(entry.id)}</option>'
 
 
-def _json_element(name: str, value: Any) -> str:
-    return f'<script type="application/json" id="{name}">{element_json(value)}</script>'
+def _json_element(name: str, text: str, *, packed: bool = False) -> str:
+    """Return an element with JSON, which the script unpacks when it is needed if that is said."""
+    if not packed:
+        return f'<script type="application/json" id="{name}">{text}</script>'
+    escaped = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)  # UTF-8 has no half characters
+    data = base64.b64encode(zlib.compress(escaped.encode(), 9)).decode()
+    return f'<script type="application/json" id="{name}" data-packed>{data}</script>'
 
 
 @cache

@@ -19,6 +19,14 @@ function rowOfPlace(timeline, place) {
   return last;
 }
 
+/** Put in place of what is packed in an element its JSON. */
+async function unpack(element) {
+  const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  element.textContent = await new Response(stream).text();
+  delete element.dataset.packed;
+}
+
 class Viewer {
   constructor() {
     this.timeline = new Timeline(byId("rows"), (side, row) => this.drag(side, row));
@@ -58,7 +66,22 @@ class Viewer {
     history.replaceState(null, "", `#view/${encodeURIComponent(page.cases[number].id)}`);
   }
 
+  /** Show a case, at once or as soon as it is unpacked, unless another one is wanted by then. */
   load(entry, place) {
+    this.wanted = entry;
+    const element = byId(entry.data);
+    if (element.dataset.packed === undefined) {
+      this.open(entry, place);
+      return;
+    }
+    byId("viewer").inert = true;
+    unpack(element).then(
+      () => this.wanted === entry && this.open(entry, place),
+      (error) => byId("about").replaceChildren(make("p.note", {}, `This browser cannot unpack the timeline: ${error}`)),
+    ).finally(() => { byId("viewer").inert = false; });
+  }
+
+  open(entry, place) {
     if (!this.loaded.has(entry.data)) {
       const timeline = JSON.parse(byId(entry.data).textContent);
       this.loaded.set(entry.data, { timeline, tables: new Tables(timeline.tables) });
