@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from tpharness.checks.expectations import find_mismatch
-from tpharness.checks.expected_change import change_of_value, find_line_mismatches, is_in_data
+from tpharness.checks.expected_change import (
+    change_of_findings,
+    change_of_value,
+    find_line_mismatches,
+    is_in_data,
+)
+from tpharness.findings import Kind, Place
 
 AGENT = "agent complete: response(text tool-call:c1) request(tool-return:c1) event(note) response(text)"
 
@@ -57,6 +63,62 @@ def test_the_change_of_an_outline(name: str) -> None:
     (found,) = find_line_mismatches(got, ["user", AGENT])
     assert found.change.startswith(change)
     assert bool(found.change) == bool(change)
+
+
+def test_returns_stand_in_the_order_of_their_calls() -> None:
+    """R11 has another order for returns than for the parts of a response."""
+    right = "agent complete: response(tool-call:c1 tool-call:c2) request(tool-return:c1 tool-return:c2)"
+    (found,) = find_line_mismatches([right.replace("return:c1 tool-return:c2", "return:c2 tool-return:c1")], [right])
+    assert found.change == (
+        "in message 1 (request) move tool-return:c2 from part 0 to part 1: "
+        "returns stand in the order of their calls (R11)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        ({"messages": [{}]}, "a run is a turn, once something in it has finished"),
+        ({"parts": [{"content": "Go"}]}, "what the user said is a turn of its own, once"),
+        ({"agent_id": "a"}, "a run is a turn, once something in it has finished"),
+    ],
+)
+def test_a_turn_of_which_a_scenario_names_a_few_fields_is_kept_for_its_reason(
+    wanted: dict[str, Any], sentence: str
+) -> None:
+    """What is wanted says what it is, also without its type; its JSON is not the reason."""
+    right = {"turns": [{}, {}, wanted]}
+    assert change_of_value(thread(), right, "/turns/2", "(absent)", wanted) == f"keep turn 2: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        ({"usage": {}}, "a response is kept if it finished streaming"),
+        ({"parts": [{"part_kind": "tool-return"}]}, "the returns of a response are kept with it"),
+        ({"event_data": 1}, "an event that happened in a turn stays"),
+    ],
+)
+def test_a_message_of_which_a_scenario_names_a_few_fields_is_kept_for_its_reason(
+    wanted: dict[str, Any], sentence: str
+) -> None:
+    """A message is known by the fields that only its kind has."""
+    right = {"turns": [{}, {"messages": [{}, {}, {}, wanted]}]}
+    found = change_of_value(thread(), right, "/turns/1/messages/3", "(absent)", wanted)
+    assert found.startswith(f"keep message 3 of turn 1: {sentence}")
+
+
+def test_a_finding_that_is_not_expected_says_what_to_do_about_itself() -> None:
+    """Its place, its words and its remedy, and not that two lists of codes are to be compared."""
+    finding = Kind("approval-id-reused").at(Place(side="client", event=20), "'approval' is asked for 'c1' and for 'c2'")
+    found = change_of_findings([finding], ["approval-id-reused"], [])
+    assert found == f"client event 20, 'approval' is asked for 'c1' and for 'c2': {finding.kind.remedy}"
+
+
+def test_a_finding_that_is_missing_says_what_the_scenario_plays() -> None:
+    """The stream is right where the scenario has something wrong in it."""
+    assert change_of_findings([], [], ["part-without-start"]).startswith(Kind("part-without-start").title)
+    assert "there is no finding with the code no-such" in change_of_findings([], [], ["no-such"])
 
 
 def test_equal_outlines_have_no_change() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         SentRun,
         Side,
         Split,
+        StreamChange,
         Thread,
         Variant,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "SentRun",
     "Side",
     "Split",
+    "StreamChange",
     "Thread",
     "ThreadAnswer",
     "Variant",
@@ -55,6 +57,7 @@ __getattr__, __dir__ = lazy_names(
             "Resolution",
             "SentRun",
             "Side",
+            "StreamChange",
             "Split",
             "Thread",
             "Variant",

@@ -34,6 +34,7 @@ __all__ = [
     "SentRun",
     "Side",
     "Split",
+    "StreamChange",
     "Thread",
     "Variant",
     "equal_json",
@@ -42,6 +43,8 @@ __all__ = [
 ]
 
 Thread = Mapping[str, Any]
+StreamChange = Callable[["Thread", Version, Compare, str], str]
+"""The server's thread, its version, how threads are compared, why → what to send, "" if nothing is known (R51)."""
 
 
 class Delivery(Enum):
@@ -138,7 +141,8 @@ class Evidence:
     wires than `wire`, each by the name of its own; `resolutions` what the client gave out for references (R56), and
     `unresolved` why there are none; `answers` what the targets said of threads when they were asked, and `unasked` why
     they were not; `open_calls` the calls inside whose arguments runs were cut, and what the server's
-    streams say of them; `sent` what its streams say beside the thread, run by run.
+    streams say of them; `sent` what its streams say beside the thread, run by run; `stream_change` says what a server
+    has to send so that a client holds the server's thread, where the server is not the reference.
     """
 
     case: str
@@ -161,6 +165,7 @@ class Evidence:
     unasked: str = "the scenario is about nothing that a target is asked, or no target declares that it answers it"
     open_calls: tuple[OpenCall, ...] = ()
     sent: tuple[SentRun, ...] = ()
+    stream_change: StreamChange | None = field(default=None, compare=False)
     expectation: Expectation | None = None
     readings: Readings = field(default_factory=Readings)
 

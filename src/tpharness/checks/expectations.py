@@ -144,6 +144,7 @@ def _findings(evidence: Evidence) -> list[Finding]:
             got=", ".join(sorted(got.elements())) or "none",
             expected=", ".join(sorted(wanted)) or "none",
             symptom="; ".join([*([f"{more} not expected"] if more else []), *([f"no {fewer}"] if fewer else [])]),
+            advice=_changes().change_of_findings(reported, got - expected, expected - got),
         )
     ]
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from tpharness.checks.expectations import ABSENT, DATA_FIELDS, RESULT_KINDS
-from tpharness.findings import shorten
+from tpharness.findings import Finding, load_kinds, shorten
 from tpharness.protocol.canonical import is_left_out
 from tpharness.protocol.change import FIELD_REASONS, TIME_REASONS
 from tpharness.protocol.versions import Version
 
 __all__ = [
     "LineMismatch",
+    "change_of_findings",
     "change_of_value",
     "find_line_mismatches",
     "first_wanted",
@@ -49,7 +51,18 @@ _LEFT_OUT = _KEPT | {
     "request": "no return stands without the response that called, and what the user's turn says is not repeated",
     "event": "an event is stored once, and only in the turn in which it happened",
 }
+_RETURNS = ("tool-return", "retry-prompt")
 _NOUNS = {"turns": "turn", "messages": "message", "parts": "part"}
+_OF_AN_AGENT = {
+    "messages",
+    "agent_id",
+    "completion_status",
+    "interruption",
+    "total_usage",
+    "started_at",
+    "completed_at",
+}
+_OF_AN_EVENT = {"event_type", "event_data", "source_agent", "target_agents"}
 _SHOWN = 24  # characters of a text from its first difference on
 _WHOLE = 80  # characters of a text that is shown whole
 
@@ -120,7 +133,13 @@ def _move(held: list[str], right: list[str], at: int, noun: str) -> str:
         rest = held[:index] + held[index + 1 :]
         for to in range(at, len(held)):
             if [*rest[:to], held[index], *rest[to:]] == right:
-                why = _ORDER.get(_word(held[index]), "parts stand in the order of their starts (R11)")
+                returned = held[index].startswith(_RETURNS)
+                parts = (
+                    "returns stand in the order of their calls"
+                    if returned
+                    else "parts stand in the order of their starts"
+                )
+                why = _ORDER.get(_word(held[index]), f"{parts} (R11)")
                 return f"move {held[index]} from {noun} {index} to {noun} {to}: {why}"
     return ""
 
@@ -192,11 +211,37 @@ def _change_of_missing(thread: Any, wanted: Any, steps: list[str]) -> str:
     step, owner, item = steps[known], steps[:known], _at(wanted, steps[: known + 1])
     if step.isdecimal():
         noun = _NOUNS.get(owner[-1], f"item of `{owner[-1]}`")
-        sort = str(item.get("turn_type") or item.get("message_type") or noun) if isinstance(item, Mapping) else ""
-        return f"keep {noun} {step}{_owner(owner[:-1])}: {_KEPT.get(sort, shorten(item, 60))}"
+        return f"keep {noun} {step}{_owner(owner[:-1])}: {_KEPT.get(_sort_of(item, noun)) or _value(item)}"
     if step == "messages" and _object(thread, owner).get("turn_type") == "user":
         return f"turn {owner[-1]} is the agent's, and the user's stands there: a turn before it is missing"
     return f"write `{step}`{_owner(owner)}: {_value(item)}"
+
+
+def _sort_of(item: Any, noun: str) -> str:
+    """Return what a scenario wants there, of which it may have named a few fields: a word of `_KEPT`, or ""."""
+    if not isinstance(item, Mapping):
+        return ""
+    said = str(item.get("turn_type") or item.get("message_type") or "")
+    if said:
+        return "event" if said == "system" else said
+    if noun == "turn":
+        return "agent" if item.keys() & _OF_AN_AGENT else "user"
+    if noun == "message":
+        answers = any(str(_object(part, []).get("part_kind")) in _RETURNS for part in item.get("parts") or ())
+        return "event" if item.keys() & _OF_AN_EVENT else "request" if answers else "response"
+    return "request" if item.get("part_kind") in _RETURNS else noun
+
+
+def change_of_findings(reported: Sequence[Finding], more: Collection[str], fewer: Collection[str]) -> str:
+    """Return what to do about the first finding that is not expected, or else about the one that is missing."""
+    for finding in reported:
+        if finding.code in more:
+            where = str(replace(finding.place, case=None))
+            return f"{where + ', ' if where else ''}{finding.message}: {finding.remedy}"
+    code = min(fewer)
+    if code not in load_kinds():
+        return f"correct expect.findings of the scenario: there is no finding with the code {code}"
+    return f"{load_kinds()[code].title}: that is what the scenario plays, and nothing of it was seen in the streams"
 
 
 def _owner(steps: list[str]) -> str:

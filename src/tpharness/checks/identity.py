@@ -24,6 +24,7 @@ __all__ = ["IDENTITY"]
 DIFFERS = Kind("identity-differs")
 DEPARTS = Kind("thread-departs")
 LIBRARY_DIFFERS = Kind("library-differs")
+_CORRECTED = "the change of the first difference corrects this one, too"
 _MOST = 3  # differences shown; later ones often follow from the first
 
 
@@ -93,6 +94,7 @@ def _compare(
     differences = protocol.diff.diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
     if not differences:
         return [kind.at(Place(case=evidence.case), "the threads differ in a place that the diff does not name")]
+    tried = _find_what_to_send(evidence, one.thread, differences[0]) if stream else ""
     return [
         kind.at(
             Place(case=evidence.case, pointer=d.pointer),
@@ -100,10 +102,19 @@ def _compare(
             **_held(d, right),
             symptom=d.symptom,
             decided=_deciding(kind, d),
-            advice=_change(d, (one.name, other.name), right, stream=stream),
+            advice=(tried and (tried if d is differences[0] else _CORRECTED))
+            or _change(d, (one.name, other.name), right, stream=stream),
         )
         for d in differences
     ]
+
+
+def _find_what_to_send(evidence: Evidence, thread: Thread, first: protocol.diff.ThreadDifference) -> str:
+    """Return the change of the stream that was tried, "" if none was found."""
+    if evidence.stream_change is None:
+        return ""
+    why = protocol.change.SENT_REASONS.get(first.pointer.rpartition("/")[2], "")
+    return evidence.stream_change(thread, evidence.version, evidence.mode, why)
 
 
 def _held(difference: protocol.diff.ThreadDifference, right: str) -> dict[str, Any]:

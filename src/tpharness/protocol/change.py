@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.findings import shorten, shorten_both
 from tpharness.protocol.diff import ThreadDifference, held_words
 
-__all__ = ["FIELD_REASONS", "TIME_REASONS", "change_for", "stream_change_for"]
+__all__ = ["FIELD_REASONS", "SENT_REASONS", "TIME_REASONS", "change_for", "stream_change_for"]
 
 _MOVED = re.compile(r"stands at another place: (?P<here>\d+) on the (?P<one>.+) side, (?P<there>\d+) on the")
 
@@ -40,7 +40,7 @@ FIELD_REASONS = {
 }
 
 
-_SENT = {
+SENT_REASONS = {
     "completion_status": "a run that was cut or failed ends its stream with an abort or an error, others with a finish",
     "reason": "the end of the stream says why",
     "args": "the input of a call is the JSON value itself, and a text where the model wrote no JSON",
@@ -57,7 +57,7 @@ def stream_change_for(difference: ThreadDifference, *, server: str, client: str)
     if server in values and client not in values:
         what = _named(values[server], field)
         why = (
-            _SENT.get(field, "a carrier says it, where the wire has no field for it")
+            SENT_REASONS.get(field, "a carrier says it, where the wire has no field for it")
             if field
             else _sent(values[server])
         )
@@ -69,7 +69,7 @@ def stream_change_for(difference: ThreadDifference, *, server: str, client: str)
         return f"do not send {what}, which is not in the server's thread"
     if server in values and client in values:
         sent, held = _both(values[server], values[client], field)
-        why = _SENT.get(field, "a carrier says it, where the wire has no field for it")
+        why = SENT_REASONS.get(field, "a carrier says it, where the wire has no field for it")
         return f"have the stream say `{field}` {sent}, not {held}: {why}"
     return ""
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pkgutil import resolve_name
-from typing import Any, cast
+from typing import Any
 
 from tpharness import run as runner
-from tpharness.checks import Delivery, Evidence, SentRun, Side, Variant
+from tpharness.checks import Delivery, Evidence, SentRun, Side, StreamChange, Variant
 from tpharness.clauses import load_clauses
-from tpharness.dialects import DIALECTS
 from tpharness.findings import Finding
-from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
+from tpharness.journal import UserTurn
 from tpharness.judging_time import judging
 from tpharness.protocol.compare import FAILED_STATUSES
 from tpharness.protocol.versions import Version
@@ -27,10 +26,9 @@ from tpharness.run.plan import Case, expected_delivery, lack_their_events, make_
 from tpharness.run.trail import NO_TRAIL, collect_trail
 from tpharness.run.variants import PlayedVariant, play_variants
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
-from tpharness.server_events.messages import fold_messages
 from tpharness.targets.contract import (
     ClientTarget,
-    RunScript,
+    Packet,
     Script,
     ServerTarget,
     Stream,
@@ -122,7 +120,9 @@ async def play(
         over_wires = await again_over(case, players, partial(_play_once, players=players, how=how))
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
     resolutions, unresolved = await resolve_contents(players.client, received.threads, thorough=thorough)
-    library = _render_library_messages(case, script)
+    library: Mapping[Version, dict[str, Any]] = {}
+    if case.scenario.runs and case.scenario.runs[-1][1].library_messages is not None:  # of a few recorded servers
+        library = resolve_name("tpharness.run.library_history:render_library_messages")(case, script)
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and how is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
@@ -130,6 +130,7 @@ async def play(
     sent = _read_sent_runs(script, again) if again is not None and not lost else ()
     with judging():
         server, client = _play_reference(case, script, turns, served, players)
+    stream_change = _find_stream_change(script, turns, server.streams) if server is not None else None
     asked = (("server", players.server, (server, served)), ("client", players.client, (client, received)))
     clauses = map(load_clauses().get, case.scenario.clauses if thorough and not lost else ())
     questions = {clause.asks for clause in clauses if clause and clause.asks}
@@ -160,6 +161,7 @@ async def play(
             answers=tuple(one for one in answers if one.version is version),
             open_calls=open_calls,
             sent=sent,
+            stream_change=stream_change,
             expectation=case.scenario.expect,
             readings=case.scenario.readings,
         )
@@ -249,8 +251,8 @@ def _play_reference(
     foreign = is_foreign(players.server) or _recorded_output(case, players) is not None
     if served is not None and foreign and case.scenario.scripted:
         server_session = ReferenceServer(script)
-        serve_turns(server_session, script.turns)
-        server = TargetOutput(threads=server_session.threads(), findings=server_session.findings())
+        streams = serve_turns(server_session, script.turns)
+        server = TargetOutput(threads=server_session.threads(), findings=server_session.findings(), streams=streams)
     if is_foreign(players.client):
         client_session = ReferenceClient(script)
         receive_turns(client_session, turns)
@@ -292,6 +294,14 @@ def remove_carried(value: Any) -> Any:
     return [remove_carried(v) for v in value] if isinstance(value, list | tuple) else value
 
 
+def _find_stream_change(
+    script: Script, turns: Sequence[UserTurn | Stream], right: Sequence[Sequence[Packet]]
+) -> StreamChange:
+    """Return what says what to send, which few runs need; it is made when it is asked, once for all versions."""
+    made = cache(lambda: resolve_name("tpharness.run.stream_change:StreamChange")(script, turns, right))
+    return lambda *asked: str(made().describe(*asked))
+
+
 def _read_sent_runs(script: Script, served: TargetOutput) -> tuple[SentRun, ...]:
     if all(isinstance(turn, UserTurn) or not (turn.message_id or turn.abort) for turn in script.turns):
         return ()  # as in most scenarios
@@ -320,27 +330,3 @@ def _make_side(
     truth = None if reference is None else reference.threads.get(version)
     findings = tuple(f.with_place(side=name) for f in outcome.findings)
     return Side(name=name, thread=outcome.threads[version], findings=findings, truth=truth)
-
-
-def _render_library_messages(case: Case, script: Script) -> dict[Version, dict[str, Any]]:
-    """Render the model messages that the implementation kept of the last run as threads of that one turn."""
-    if not case.scenario.runs:
-        return {}
-    _, run = case.scenario.runs[-1]
-    if run.library_messages is None:
-        return {}
-    last_run = [turn for turn in script.turns if isinstance(turn, RunScript)][-1]
-    writer = JournalWriter()
-    fold_messages(writer, run.library_messages, agent_id=run.agent_id, at=run.started_at, cut=_end_of_run(last_run))
-    journal = writer.journal()
-    last = Journal(ended=Log([journal.ended[-1]]))
-    renderers = {version: DIALECTS[version].renderer(script.header, script.readings) for version in script.versions}
-    return {version: cast("dict[str, Any]", renderer.render(last)) for version, renderer in renderers.items()}
-
-
-def _end_of_run(run: RunScript) -> Interrupted | None:
-    """Return the interruption of a run, None if it completed. A run that ends without a result was cut (R27)."""
-    kinds = [event.get("event_kind") for event in run.events]
-    if "agent_run_result" in kinds:
-        return None
-    return run.interruption or Interrupted(reason="network_failure", at=run.started_at)

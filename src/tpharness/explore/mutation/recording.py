@@ -19,7 +19,7 @@ from unittest import mock
 from tpharness.explore.mutation.merged_reads import merge_reads, parses
 from tpharness.explore.mutation.reach import CodeThatRan
 from tpharness.journal import Journal
-from tpharness.run import play, session, sweeps, variants
+from tpharness.run import library_history, play, session, sweeps, variants
 from tpharness.run.sweeps import stepped
 from tpharness.scenario import Scenario
 from tpharness.targets import reference
@@ -34,7 +34,7 @@ _STEPS: dict[str, tuple[Any, str]] = {
     "split event deltas": (variants, "rechunk_event_deltas"),
     "collect trail": (play, "collect_trail"),
     "resolve contents": (play, "resolve_contents"),
-    "render library messages": (play, "_render_library_messages"),
+    "render library messages": (library_history, "render_library_messages"),
     "find open calls": (play, "find_open_calls"),
     "judge": (session, "judge"),
     "sweep": (sweeps, "sweep"),
