@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tpharness.cli import main
+from tpharness.run import judged_before
 
 __all__ = ["Call", "Called", "run_in_process"]
 
@@ -35,6 +36,14 @@ def run_in_process(*args: str) -> object:
         with pytest.raises(SystemExit) as ended:
             main()
     return ended.value.code
+
+
+@pytest.fixture(scope="package", autouse=True)
+def judged_both_ways() -> Iterator[None]:
+    """Have `certify` judge what it has judged before, too, and compare."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judged_before, "ONE_IN", 1)
+        yield
 
 
 @pytest.fixture

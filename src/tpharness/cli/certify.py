@@ -44,6 +44,7 @@ from tpharness.report.progress import watch_run_events
 from tpharness.report.trace import TraceReport
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.baselines import load_baseline
+from tpharness.run.judged_before import JudgedBefore
 from tpharness.run.session import Session
 from tpharness.run.tracing.secrets import find_secrets
 from tpharness.targets import require_wire
@@ -155,11 +156,12 @@ def _play(runs: Sequence[RunOptions], *, first: int) -> Playing:
     """Play all orders. What the targets are is asked after it: to be started and asked nothing would warn them."""
     reports = {}
     traces = {}
+    judged_before = JudgedBefore()
     specs = (runs[0].server, runs[0].client)
     where = " and ".join(find_secrets([spec]).text(spec) for spec in specs)
     for number, options in enumerate(runs):
         say(f"order {number + 1} of {len(runs)} ({options.order or 'by id'}) on {where}{over(options.wire)}", err=True)
-        report, trace = _play_traced(options)
+        report, trace = _play_traced(replace(options, judged_before=judged_before))
         reports[f"report-{first + number}.json"] = render_json(report).encode()
         if trace is not None:
             traces[f"trace-{first + number}.zip"] = trace

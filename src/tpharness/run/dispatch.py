@@ -27,6 +27,7 @@ from tpharness.verdict.result import Outcome, Result
 
 if TYPE_CHECKING:
     from tpharness.run.answers import WorkerAnswer
+    from tpharness.run.judged_before import JudgedBefore
     from tpharness.run.workers import Deal, Workers
 
 __all__ = [
@@ -52,6 +53,7 @@ def open_session(options: RunOptions) -> Session:
         faults=options.faults,
         trace=options.trace,
         wire=options.wire,
+        judged_before=options.judged_before,
         alone=options.order is not None or (options.server.startswith("peer:") and _kills(options)),
     )
 
@@ -138,7 +140,7 @@ async def play_file(one: SelectedScenario, session: Session) -> list[Result]:
 
     A file that does not load, and an error of tpharness or of a target in this process, are errored results.
     """
-    scenario = load_selected(one)
+    scenario = load_selected(one, session.judged_before)
     if isinstance(scenario, Result):
         return [scenario]
     if not one.swept:
@@ -161,10 +163,11 @@ def play_one(scenario: Scenario, options: RunOptions, *, place: str | None = Non
         return [Result(id=scenario.id, outcome=Outcome.ERRORED, reason=error.line, clauses=scenario.clauses)]
 
 
-def load_selected(one: SelectedScenario) -> Scenario | Result:
+def load_selected(one: SelectedScenario, judged_before: JudgedBefore | None = None) -> Scenario | Result:
     """Load a selected scenario, or return the errored result that says why it does not load."""
+    load = load_scenario if judged_before is None else judged_before.load
     try:
-        return load_scenario(one.path, root=one.root)
+        return load(one.path, root=one.root)
     except ScenarioError as error:
         return Result(id=one.id, outcome=Outcome.ERRORED, findings=error.findings, reason=str(error))
     except TpharnessError as error:

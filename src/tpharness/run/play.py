@@ -7,13 +7,13 @@ targets decide how their threads are compared: exactly only if both have carrier
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pkgutil import resolve_name
 from typing import Any
 
 from tpharness import run as runner
-from tpharness.checks import Delivery, Evidence, SentRun, Side, StreamChange, Variant
+from tpharness.checks import Delivery, Evidence, OpenCall, Resolution, SentRun, Side, StreamChange, Variant
 from tpharness.clauses import load_clauses
 from tpharness.findings import Finding
 from tpharness.journal import UserTurn
@@ -46,7 +46,17 @@ from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.trace.tape import current_tape
 from tpharness.wires.registry import DEFAULT_WIRE
 
-__all__ = ["Observer", "PlayedCase", "Players", "comparison_mode", "play", "remove_carried"]
+__all__ = [
+    "Given",
+    "Observer",
+    "PlayedCase",
+    "Players",
+    "ask_targets",
+    "collect_evidence",
+    "comparison_mode",
+    "play",
+    "remove_carried",
+]
 
 _CARRIED_FIELDS = frozenset(
     (
@@ -95,6 +105,24 @@ class Players:
         return frozenset(n for n, t in (("server", self.server), ("client", self.client)) if isinstance(t, Remote))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """All that the targets of a case gave, whatever they were asked: nothing else decides its evidence."""
+
+    first: PlayedCase
+    thorough: bool
+    delivery: Delivery
+    rechunked: Sequence[PlayedVariant] = ()
+    repeated: Sequence[PlayedVariant] = ()
+    over_wires: Sequence[PlayedVariant] = ()
+    resolutions: tuple[Resolution, ...] = ()
+    unresolved: str = ""
+    adopted: Mapping[Version, dict[str, Any]] = field(default_factory=dict)
+    open_calls: tuple[OpenCall, ...] = ()
+    sent: tuple[SentRun, ...] = ()
+    answers: tuple[Any, ...] = ()
+
+
 async def play(
     case: Case, players: Players, *, thorough: bool = True, lost: bool = False, observe: Observer | None = None
 ) -> list[Evidence]:
@@ -104,37 +132,67 @@ async def play(
     says that bytes are lost on the way for a reason that the scenario does not give (R32), such as a fault. `observe`
     is called with the first playing.
     """
+    given = await ask_targets(case, players, thorough=thorough, lost=lost, observe=observe)
+    return collect_evidence(case, players, given)
+
+
+async def ask_targets(
+    case: Case, players: Players, *, thorough: bool = True, lost: bool = False, observe: Observer | None = None
+) -> Given:
+    """Play a case as `play` does, and return what its targets gave."""
     script = make_script(case)
     how = Delivery.PART if lost else expected_delivery(case)
-    recorded = _recorded_output(case, players)
     first = await _play_once(case, script, players=players, how=how)
     served, turns, received = first.served, first.turns, first.received
     _show_first(first, observe)
-    with judging():
-        trail = collect_trail(script, turns, players.client) if thorough else {}
-    again = served if recorded is None else None
+    again = None if first.recorded else served
     rechunked, repeated = ([], []) if not thorough else await play_variants(script, turns, players, received, again)
     over_wires: list[PlayedVariant] = []
     if thorough and not lost and case.wire != DEFAULT_WIRE:
         again_over = resolve_name("tpharness.run.other_wires:play_over_default_wire")  # few runs need it
         over_wires = await again_over(case, players, partial(_play_once, players=players, how=how))
-    received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
     resolutions, unresolved = await resolve_contents(players.client, received.threads, thorough=thorough)
-    library: Mapping[Version, dict[str, Any]] = {}
-    if case.scenario.runs and case.scenario.runs[-1][1].library_messages is not None:  # of a few recorded servers
-        library = resolve_name("tpharness.run.library_history:render_library_messages")(case, script)
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and how is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
     open_calls = await find_open_calls(script, again, players.server) if again is not None and not lost else ()
     sent = _read_sent_runs(script, again) if again is not None and not lost else ()
-    with judging():
-        server, client = _play_reference(case, script, turns, served, players)
-    stream_change = _find_stream_change(script, turns, server.streams) if server is not None else None
-    asked = (("server", players.server, (server, served)), ("client", players.client, (client, received)))
     clauses = map(load_clauses().get, case.scenario.clauses if thorough and not lost else ())
     questions = {clause.asks for clause in clauses if clause and clause.asks}
-    answers = await runner.ask_sides(questions, asked) if questions else ()
+    answers: tuple[Any, ...] = ()
+    if questions:
+        with judging():
+            server, client = _play_reference(case, script, turns, served, players)
+        asked = (("server", players.server, (server, served)), ("client", players.client, (client, received)))
+        answers = await runner.ask_sides(questions, asked)
+    return Given(
+        first=first,
+        thorough=thorough,
+        delivery=how,
+        rechunked=rechunked,
+        repeated=repeated,
+        over_wires=over_wires,
+        resolutions=resolutions,
+        unresolved=unresolved,
+        adopted=adopted,
+        open_calls=open_calls,
+        sent=sent,
+        answers=answers,
+    )
+
+
+def collect_evidence(case: Case, players: Players, given: Given) -> list[Evidence]:
+    """Return the evidence of a case by version, with what the reference makes of the same input. Pure."""
+    script = make_script(case)
+    served, turns, received = given.first.served, given.first.turns, given.first.received
+    received = replace(received, findings=(*received.findings, *_broken_promises(given.rechunked, given.repeated)))
+    with judging():
+        trail = collect_trail(script, turns, players.client) if given.thorough else {}
+        server, client = _play_reference(case, script, turns, served, players)
+    stream_change = _find_stream_change(script, turns, server.streams) if server is not None else None
+    library: Mapping[Version, dict[str, Any]] = {}
+    if case.scenario.runs and case.scenario.runs[-1][1].library_messages is not None:  # of a few recorded servers
+        library = resolve_name("tpharness.run.library_history:render_library_messages")(case, script)
     # Remote targets report nothing about events and streams, so the reference's findings stand for theirs.
     if served is not None and server is not None and "server" in players.remote and case.scenario.expect.findings:
         served = replace(served, findings=(*served.findings, *server.findings))
@@ -145,22 +203,22 @@ async def play(
             case=case.id,
             version=version,
             mode=comparison_mode(case.scenario, players),
-            delivery=how,
+            delivery=given.delivery,
             server=_make_side("server", served, version, server),
             client=_make_side("client", received, version, client),
             library=Side(name="library", thread=library[version]) if library else None,
-            adopted=adopted.get(version),
+            adopted=given.adopted.get(version),
             trail=trail.get(version, NO_TRAIL).states,
             skipped_states=trail.get(version, NO_TRAIL).skipped,
-            rechunked=_variants_of(rechunked, version),
-            repeated=_variants_of(repeated, version),
+            rechunked=_variants_of(given.rechunked, version),
+            repeated=_variants_of(given.repeated, version),
             wire=case.wire,
-            over_wires=_variants_of(over_wires, version),
-            resolutions=resolutions,
-            unresolved=unresolved,
-            answers=tuple(one for one in answers if one.version is version),
-            open_calls=open_calls,
-            sent=sent,
+            over_wires=_variants_of(given.over_wires, version),
+            resolutions=given.resolutions,
+            unresolved=given.unresolved,
+            answers=tuple(one for one in given.answers if one.version is version),
+            open_calls=given.open_calls,
+            sent=given.sent,
             stream_change=stream_change,
             expectation=case.scenario.expect,
             readings=case.scenario.readings,
@@ -308,13 +366,13 @@ def _read_sent_runs(script: Script, served: TargetOutput) -> tuple[SentRun, ...]
     return runner.read_sent_runs(script, served)
 
 
-def _broken_promises(*playings: list[PlayedVariant]) -> list[Finding]:
+def _broken_promises(*playings: Sequence[PlayedVariant]) -> list[Finding]:
     """Return the promises that a remote client broke in the variants; a server is judged by the first playing."""
     by_client = (one for group in playings for one in group if one.side == "client")
     return [finding for one in by_client for finding in one.output.findings if finding.kind in KINDS]
 
 
-def _variants_of(playings: list[PlayedVariant], version: Version) -> tuple[Variant, ...]:
+def _variants_of(playings: Sequence[PlayedVariant], version: Version) -> tuple[Variant, ...]:
     return tuple(
         Variant(name=one.name, side=one.side, thread=one.output.threads[version], split=one.split)
         for one in playings

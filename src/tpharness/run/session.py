@@ -51,6 +51,7 @@ from tpharness.wires.registry import DEFAULT_WIRE
 
 if TYPE_CHECKING:
     from tpharness.run.fault_cases import FaultCase
+    from tpharness.run.judged_before import JudgedBefore
 
 __all__ = ["Session"]
 
@@ -66,6 +67,7 @@ TOO_LONG = Kind("judging-too-long")
 _SLOW = (remote.STALLED, remote.ENDLESS, remote.LINE_TOO_LONG)
 _TICK = 0.5  # seconds
 _T = TypeVar("_T")
+_Playing = Callable[[], Awaitable[list[Evidence] | Result]]
 
 
 class Session:
@@ -73,6 +75,7 @@ class Session:
 
     `specs` are the values of `--server` and `--client`, `wire` is the name of what runs between them; `versions`
     restricts the versions, None means all. `alone` plays one case at a time. `trace` says which results have a record.
+    `judged_before` has the results of earlier runs on the same targets.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class Session:
         trace: Traced = Traced.NONE,
         alone: bool = False,
         wire: str = "vsp",
+        judged_before: JudgedBefore | None = None,
     ) -> None:
         if wire != DEFAULT_WIRE or any(spec.startswith("peer:") for spec in (server, client)):
             targets.require_wire(wire, (server, client))
@@ -100,6 +104,8 @@ class Session:
         self.versions = versions
         self.wire = wire
         self.trace = trace
+        self.judged_before = judged_before
+        self._playing = play if judged_before is None else judged_before.play
         self._faults = faults
         self._runner = asyncio.Runner()
         # A fault that kills the server kills it for every case in progress.
@@ -198,7 +204,8 @@ class Session:
         if faults:
             return await self._with_faults(case, faults)
         whole = case if case.wire == DEFAULT_WIRE else runner.cite_any_wire(case, self.players)
-        results = [] if place is not None else [await self._play_judged(whole, partial(play, whole, self.players))]
+        playing = partial(self._playing, whole, self.players)
+        results = [] if place is not None else [await self._play_judged(whole, playing)]
         if case.scenario.cut is not None:
             results += await self._sweep(case, place)
         seconds = time.perf_counter() - begun
@@ -251,7 +258,7 @@ class Session:
             )
             return [*([good] if passed else []), *(result for _, result in found.failed)]
         cuts = [cut_case(case, one) for one in cut_places(scenario) if place in (None, one.id)]
-        playing = [self._play_judged(cut, partial(play, cut, players, thorough=False)) for cut in cuts]
+        playing = [self._play_judged(cut, partial(self._playing, cut, players, thorough=False)) for cut in cuts]
         return list(await asyncio.gather(*playing))
 
     async def _with_faults(self, case: Case, faults: Sequence[str]) -> list[Result]:
@@ -281,11 +288,11 @@ class Session:
             results.append(result if result.outcome.green else replace(result, reason=result.reason or one.where))
         return results
 
-    async def _play_judged(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+    async def _play_judged(self, case: Case, playing: _Playing) -> Result:
         """Play and judge one case, and leave out of its findings what the script itself brings about."""
         return await leave_out_scripted(case, await self._play_patiently(case, playing), self.players)
 
-    async def _play_patiently(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+    async def _play_patiently(self, case: Case, playing: _Playing) -> Result:
         """Play and judge one case, up to three times.
 
         A case on remote targets that did not pass while this machine stood still is played again, since the delay may
@@ -305,7 +312,7 @@ class Session:
                     break
         return result
 
-    async def _play_recorded(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+    async def _play_recorded(self, case: Case, playing: _Playing) -> Result:
         """Play a case once; its result has a record if a trace wants it."""
         if self.trace is Traced.NONE:
             return await self._play_once(case, playing)
@@ -322,9 +329,10 @@ class Session:
         """What makes records of the places of a sweep; None if no trace wants them."""
         return None if self.trace is Traced.NONE else partial(tracing.record_place, self.players)
 
-    async def _play_once(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+    async def _play_once(self, case: Case, playing: _Playing) -> Result:
         async def judged() -> Result:
-            return judge_played(case, await playing())
+            played = await playing()
+            return played if isinstance(played, Result) else judge_played(case, played)
 
         return await self.attempt(case, judged)
 

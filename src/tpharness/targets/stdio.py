@@ -13,6 +13,8 @@ import itertools
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
+from functools import partial
 from typing import Any, NoReturn
 
 import orjson
@@ -127,7 +129,8 @@ class _Stdio:
     async def _in_thread(self, process: LineProcess | None, function: Any, *args: Any) -> Any:
         """Run a blocking function in a thread. Cancelling the wait ends the process as well."""
         # A thread, not a transport of the loop: processes then outlive a loop, and an idle one does not hold a thread.
-        work = asyncio.ensure_future(asyncio.to_thread(function, *args))
+        # Without a task of its own, for which the loop would wait twice more.
+        work = asyncio.get_running_loop().run_in_executor(None, partial(copy_context().run, function, *args))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
