@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call, call  # noqa: F401  # a fixture
+from tests.picture.looking import look_at
 from tests.scenarios import load_builtin
 
 from tpharness.picture import side_by_side_html, timelines_over
@@ -81,6 +83,25 @@ def test_the_command_shows_a_scenario_over_a_wire(
     assert "cycles/three-steps@event-9, on 2 wires" in both
     assert "the client holds the same thread over each wire" in both
     assert "cycles/three-steps@event-9 over ag-ui" in both
+
+
+@pytest.mark.browser
+def test_makes_the_picture_of_both_wires_in_the_docs(
+    call: Call,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`TPHARNESS_SCREENSHOT_OF_WIRES=docs/both-wires.png` writes it: a run that is stopped inside of arguments."""
+    shot = Path(os.environ.get("TPHARNESS_SCREENSHOT_OF_WIRES", tmp_path / "shot.png")).absolute()
+    monkeypatch.chdir(tmp_path)
+    file = str(scenarios_dir() / "interruptions" / "mid-tool-args.yaml")
+    assert call("view", file, "--wire", "all", "-o", "both.html").code == 0
+    words = ["eval", "document.body.textContent"]
+    seen = look_at(tmp_path / "both.html", words, ["shot", str(shot), False], width=1280, height=1120)
+    assert seen.errors == []
+    assert "TOOL_CALL_END" in seen.results[0]
+    assert "the client holds the same thread over each wire" in seen.results[0]
+    assert shot.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
