@@ -1508,14 +1508,13 @@ class AgUiWriter {
   constructor(threadId, runId) {
     this.names = { threadId, runId };
     this.open = new Map(); // a text, thought or call by the id of its chunks: the event that ends it, whether it has said a word
-    this.calls = new Map(); // by the id of a call: its id on the wire, its name, whether its arguments are whole
+    this.calls = new Map(); // by the id of a call: its id on the wire, its name, the text of its arguments
     this.pending = new Set(); // ids on the wire of calls without a result
-    this.asked = new Map(); // approval → the call that it is about
     Object.assign(this, { count: 0, steps: 0, step: null, message: null, error: null, over: false });
   }
 
   write(chunks) {
-    return chunks.flatMap((chunk) => (this.over ? [] : [...this.events(chunk)])).map(frame);
+    return chunks.flatMap((chunk) => [...this.events(chunk)]).map(frame);
   }
 
   /** What the end marker is here: an error that nothing has followed ends the run. */
@@ -1549,11 +1548,8 @@ class AgUiWriter {
       yield this.failed(finishReason === "interrupted" ? facts : {});
       return;
     }
-    const isOpen = ([, call]) => this.pending.has(this.calls.get(call)?.id);
-    const asked = [...this.asked].filter(isOpen).map(([id, call]) => ({ id, reason: "tool_call", toolCallId: this.calls.get(call).id }));
     const pending = this.pending.size ? { pendingToolCallIds: [...this.pending] } : {};
-    const outcome = asked.length ? { type: "interrupt", interrupts: asked } : { type: "success", ...pending };
-    yield* this.finished(outcome, facts);
+    yield* this.finished({ type: "success", ...pending }, facts); // no run of ours ends while it waits for an approval
   }
 
   *on_abort({ reason }) {
@@ -1658,7 +1654,7 @@ class AgUiWriter {
     this.message ??= this.fresh(); // the calls of a response are of one message
     const silent = [...this.open.values()].some((item) => item.id === this.message && !item.said);
     const facts = { ...providerFacts(chunk), ...(again && { tool_call_id: toolCallId }), ...(silent && { text_open: true }) };
-    this.calls.set(toolCallId, { id, name: toolName, text: "", whole: false });
+    this.calls.set(toolCallId, { id, name: toolName, text: "" });
     this.open.set(toolCallId, { id, end: { type: "TOOL_CALL_END", toolCallId: id } });
     this.pending.add(id);
     yield marked({ type: "TOOL_CALL_START", toolCallId: id, toolCallName: toolName, parentMessageId: this.message }, facts);
@@ -1672,12 +1668,10 @@ class AgUiWriter {
 
   *on_tool_input_available(chunk) {
     const { toolCallId, toolName, input } = chunk;
-    if (!this.open.has(toolCallId)) yield* this.on_tool_input_start(chunk);
     const call = this.calls.get(toolCallId);
     if (!call.text) yield* this.on_tool_input_delta({ toolCallId, inputTextDelta: compact(input) });
     const said = argumentsOf(call.text);
     const facts = { ...(said === undefined || jcs(said) !== jcs(input) ? { input } : {}), ...(toolName !== call.name && { tool_name: toolName }) };
-    call.whole = true;
     yield* this.ended({ ...chunk, id: toolCallId }, facts);
   }
 
@@ -1704,13 +1698,7 @@ class AgUiWriter {
 
   on_tool_input_error(chunk) {
     return this.result(chunk, chunk.errorText, { outcome: "refused" });
-  }
-
-  *on_tool_approval_request(chunk) {
-    this.asked.set(chunk.approvalId, chunk.toolCallId);
-    yield this.carry(chunk);
-  }
-}
+  }}
 
 // What an event has: `name?` may be absent and is never null, `name=kind` is of that kind and any other a text.
 const S = "subagentRunId?";

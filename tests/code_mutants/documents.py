@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from conformance.bad_documents import find_difference, judge, load_bad_documents, load_good_threads
 from conformance.vectors import load_vectors, run_vector
+from tests.examples import test_plain_node_ag_ui
+from tests.examples.stdio import Ask
 from tests.wires.ag_ui import (
     test_ag_ui_folds,
     test_ag_ui_reads,
@@ -28,9 +30,12 @@ from tests.wires.ag_ui.streams import FOLDS, STREAMS, differing_findings, differ
 
 from tpharness.wires.registry import DEFAULT_WIRE, WIRES
 
-__all__ = ["PREFIX", "document_names", "judge_document", "judges_of"]
+__all__ = ["CLIENT_STREAMS", "PREFIX", "document_names", "judge_client", "judge_document", "judges_of"]
 
 PREFIX = ("conformance/", "tests/")
+CLIENT_STREAMS = "tests/examples/test_plain_node_ag_ui.py"
+"""The name of what judges a program that is a client of AG-UI: every stream that no server of ours sends."""
+
 _DOCUMENTS = "conformance/documents/"
 _TESTS: dict[ModuleType, tuple[str, ...]] = {
     test_json_patch: ("test_a_patch_applies", "test_a_patch_fails_whole", "test_an_operation_is_malformed"),
@@ -80,7 +85,19 @@ _TESTS: dict[ModuleType, tuple[str, ...]] = {
 
 def document_names() -> list[str]:
     """Return the names of all, of every wire."""
-    return [name for wire in WIRES for name in judges_of(wire)]
+    return [CLIENT_STREAMS, *(name for wire in WIRES for name in judges_of(wire))]
+
+
+def judge_client(ask: Ask) -> str:
+    """Return which stream a client of AG-UI, asked as over stdio, reads otherwise than is right, "" if none."""
+    try:
+        for vector in FOLDS:
+            test_plain_node_ag_ui.test_a_stream_makes_the_thread_that_a_person_has_read_in_it(ask, vector)
+        for stream in STREAMS:
+            test_plain_node_ag_ui.test_it_rejects_what_a_client_has_to_reject_and_nothing_else(ask, stream)
+    except AssertionError as error:
+        return f"fails: {error}"[:200]
+    return ""
 
 
 def judges_of(wire: str) -> list[str]:

@@ -23,7 +23,7 @@ from functools import cache
 from typing import Any, Never
 
 from conformance.goldens import read_golden, text
-from tests.code_mutants.documents import PREFIX, document_names, judge_document, judges_of
+from tests.code_mutants.documents import CLIENT_STREAMS, PREFIX, document_names, judge_client, judge_document
 from tests.code_mutants.mutants import Mutant
 from tests.code_mutants.subjects import Pair, ReferenceSubject, Subject
 
@@ -34,6 +34,7 @@ from tpharness.run.judge import judge
 from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario
+from tpharness.targets.stdio import StdioClient
 from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.result import Outcome
 
@@ -123,10 +124,12 @@ class _Player:
 
     def glance(self, name: str, index: int) -> str:
         """Play a scenario once; return how it fails: a check, or a golden thread that a side does not hold."""
+        pair, session = self._pairs[index], self._sessions[index]
+        if name == CLIENT_STREAMS:
+            return judge_client(lambda asked: self._receive(index, asked))
         if name.startswith(PREFIX):
             return judge_document(name)
         scenario = self._scenarios[name]
-        pair, session = self._pairs[index], self._sessions[index]
         case, reason = session.run(session.adapt(scenario))
         if reason:
             return ""
@@ -146,6 +149,13 @@ class _Player:
                 if _text(canonical_thread(side.thread)) != _golden(scenario.id, piece.version):
                     return f"in {piece.version.value}, the {role} {_DEPARTS}"
         return ""
+
+    def _receive(self, index: int, asked: bytes | dict[str, Any]) -> dict[str, Any]:
+        """Return what the client of a pair answers to a case."""
+        client = self._pairs[index].players.client
+        assert isinstance(client, StdioClient)
+        assert isinstance(asked, dict)
+        return {"received": self._sessions[index].run(client.answer("receive", {"case": asked["case"]}))}
 
     def run(self, name: str, index: int) -> str:
         """Return how `tpharness run` fails the scenario, "" if it passes."""
@@ -171,8 +181,7 @@ def find_coverage(subjects: Sequence[Subject], scenarios: Mapping[str, Scenario]
         player = _Player(pairs, scenarios)
         found, seconds, wrong, departing = {}, {}, [], set()
         playings = [(name, index) for name in scenarios for index in range(len(pairs))]
-        if isinstance(subjects[0], ReferenceSubject):
-            playings += [(name, 0) for name in judges_of(subjects[0].wire)]
+        playings += subjects[0].judges()
         for name, index in playings:
             begun = time.perf_counter()
             failure = player.glance(name, index)
@@ -250,7 +259,8 @@ def play_listed(
 ) -> Iterator[Fate]:
     """Play each mutant with nothing but the scenario that is known to fail it."""
     for killer in sorted({killers[one.name] for one in mutants}):
-        playings: list[Playing] = [(killer, 0)] if isinstance(subject, ReferenceSubject) else [(killer, 0), (killer, 1)]
+        judges = [one for one in subject.judges() if one[0] == killer]
+        playings: list[Playing] = judges or [(killer, index) for index in range(subject.pairs)]
         everything = frozenset({0, *(one.edit.block for one in mutants)})
         coverage = Coverage(blocks=dict.fromkeys(playings, everything), seconds=dict.fromkeys(playings, 1.0))
         chosen = [one for one in mutants if killers[one.name] == killer]

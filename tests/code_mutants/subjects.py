@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, ClassVar
 
+from tests.code_mutants.documents import CLIENT_STREAMS, judges_of
 from tests.code_mutants.installing import install, load_program
 from tests.code_mutants.mutants import Edit, Mutant, name_mutants, take_sample
 from tests.code_mutants.node_operators import instrumented_node, node_edits
@@ -27,7 +28,7 @@ from tpharness.targets import Reference
 from tpharness.targets.nodejs import find_node
 from tpharness.targets.remote import Patience
 from tpharness.targets.stdio import StdioClient, StdioServer
-from tpharness.wires.registry import DEFAULT_WIRE
+from tpharness.wires.registry import DEFAULT_WIRE, WIRES
 
 __all__ = ["REPOSITORY", "SUBJECTS", "Pair", "ProgramSubject", "ReferenceSubject", "Subject", "instrumented"]
 
@@ -52,6 +53,7 @@ class Subject:
     one_in: int
     left_out: tuple[str, ...] = ()
     limits_memory: ClassVar[bool] = True
+    pairs: ClassVar[int] = 1
 
     def edits(self) -> Iterator[Edit]:
         """Yield everything that may be changed in the file."""
@@ -60,6 +62,10 @@ class Subject:
     def source(self) -> bytes:
         """Return the file as it is."""
         return (REPOSITORY / self.file).read_bytes()
+
+    def judges(self) -> list[tuple[str, int]]:
+        """Return what judges it besides scenarios, each with the index of the pair that it is about."""
+        return []
 
     def mutants(self) -> list[Mutant]:
         """Return the mutants that are played."""
@@ -92,6 +98,10 @@ class ReferenceSubject(Subject):
 
     wire: str = DEFAULT_WIRE
 
+    def judges(self) -> list[tuple[str, int]]:
+        """See `Subject`."""
+        return [(name, 0) for name in judges_of(self.wire)]
+
     def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:
         """See `Subject`."""
         install(self._module(), source, tables=tables, **names)
@@ -118,6 +128,8 @@ class ReferenceSubject(Subject):
 class ProgramSubject(Subject):
     """A program that answers lines, as `stdio:` targets do, without a process of its own."""
 
+    pairs = 2
+
     def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:  # noqa: ARG002
         """See `Subject`."""
         answer = load_program("tpharness_mutant", source, **names).answer_line
@@ -128,9 +140,14 @@ class ProgramSubject(Subject):
 
 
 class NodeSubject(Subject):
-    """A program for Node.js that answers lines, started for each mutant."""
+    """A program for Node.js that answers lines, started for each mutant; it speaks both wires."""
 
     limits_memory = False
+    pairs = 4
+
+    def judges(self) -> list[tuple[str, int]]:
+        """See `Subject`."""
+        return [(CLIENT_STREAMS, self.pairs - 1)]
 
     def edits(self) -> Iterator[Edit]:
         """See `Subject`."""
@@ -142,10 +159,12 @@ class NodeSubject(Subject):
         file.write_bytes(source)
         spec = f"stdio:{shlex.join([str(find_node().executable), *names.values(), str(file), '--stdio'])}"
         patience = Patience(answer=_NODE_SECONDS)
-        return [
-            Pair(players=Players(server=StdioServer(spec, patience=patience), client=Reference()), judged=("server",)),
-            Pair(players=Players(server=Reference(), client=StdioClient(spec, patience=patience)), judged=("client",)),
-        ]
+        server, client = StdioServer(spec, patience=patience), StdioClient(spec, patience=patience)
+        sides = (
+            ("server", Players(server=server, client=Reference())),
+            ("client", Players(server=Reference(), client=client)),
+        )
+        return [Pair(players=players, judged=(role,), wire=wire) for wire in WIRES for role, players in sides]
 
     def watch(self) -> tuple[list[Pair], Callable[[], Iterable[int]]]:
         """See `Subject`: the program writes to a file what ran, before each answer."""

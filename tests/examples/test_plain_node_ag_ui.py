@@ -6,6 +6,7 @@ rulings and AG-UI's specification, so that where it and the reference part, one 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,45 @@ def test_it_rejects_what_a_client_has_to_reject_and_nothing_else(ask: Ask, strea
     """Legal streams that look odd, and streams that break a rule: what was delivered before stays (G9)."""
     turns = received(ask, body_of(stream))
     assert outline({"turns": turns}) == outline(fold("Hi", body_of(stream)).thread)[1:]
+
+
+def served(ask: Ask, *events: dict[str, Any]) -> list[dict[str, Any]]:
+    """Play one run on the server; return the events of its stream."""
+    run = {"turn_type": "agent", "agent_id": "assistant", "started_at": AT, "events": [{**e, "at": AT} for e in events]}
+    answer = ask({"op": "serve", "id": 1, "case": {**HEADER, "turns": [run]}})["served"]
+    body = "".join(packet["data"] for packet in answer["streams"][0])
+    return [json.loads(frame.removeprefix("data: ")) for frame in body.split("\n\n") if frame]
+
+
+TEXT = {"event_kind": "part_start", "index": 0, "part": {"part_kind": "text", "content": "Hi"}}
+CALL = {
+    "event_kind": "part_start",
+    "index": 0,
+    "part": {"part_kind": "tool-call", "tool_name": "f", "tool_call_id": "c"},
+}
+ARGUMENTS = {"event_kind": "part_delta", "index": 0, "delta": {"part_delta_kind": "tool_call", "args_delta": "{}"}}
+RESULT = {"event_kind": "function_tool_result", "part": {"tool_name": "f", "tool_call_id": "c", "content": "ok"}}
+FINISHED = {"event_kind": "agent_run_result"}
+
+
+def test_a_run_that_fails_ends_as_a_failure(ask: Ask) -> None:
+    """Its error has come before; whatever is open ends with it. One that goes on after an error has succeeded (R27)."""
+    error = {"event_kind": "error", "error_text": "it broke"}
+    *_, failed = served(ask, TEXT, error, {**FINISHED, "finish_reason": "error"})
+    assert failed == {"type": "RUN_ERROR", "message": "it broke", "metadata": {"threadprotocol": {"reported": True}}}
+    *_, ended = served(ask, TEXT, error)
+    assert ended == failed
+    *_, whole = served(ask, error, TEXT, {**FINISHED, "finish_reason": "stop"})
+    assert (whole["type"], whole["outcome"]) == ("RUN_FINISHED", {"type": "success"})
+
+
+def test_a_call_says_no_more_than_is_needed(ask: Ask) -> None:
+    """Deltas that are the JSON of the input say it; a call without its result is named, and one with it is not."""
+    events = served(ask, CALL, ARGUMENTS, RESULT, FINISHED)
+    assert [one for one in events if one["type"] == "TOOL_CALL_END"] == [{"type": "TOOL_CALL_END", "toolCallId": "c"}]
+    assert events[-1]["outcome"] == {"type": "success"}
+    *_, waiting = served(ask, CALL, ARGUMENTS, FINISHED)
+    assert waiting["outcome"] == {"type": "success", "pendingToolCallIds": ["c"]}
 
 
 def test_it_reads_recordings_of_real_servers_as_the_reference_does(ask: Ask) -> None:
