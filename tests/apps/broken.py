@@ -62,7 +62,8 @@ ROWS = [
     ),
     replace(
         broken("answered", Defect.STOPS_BY_ONE_FLAG, "other-chat-ended", stop=STOP, concurrency=1),
-        besides=frozenset({"stop-ignored"}),  # the flag is looked at when the model says something
+        # The flag is looked at when the model says something, and one that no run has looked at ends the next.
+        besides=frozenset({"stop-ignored", "answer-unseen"}),
         cases=("two-chats/stop-the-first",),
     ),
     replace(broken("answered", Defect.STAYS_STOPPED, "run-broken-off", stop=STOP), cases=AFTERWARDS),
@@ -71,6 +72,7 @@ ROWS = [
         broken("stream-valid", Defect.FINISHES_STOP, "stop-as-finish", stop=STOP),
         besides=frozenset({"stream-irregular"}),  # the text is still open
     ),
+    broken("same-view", Defect.REPEATS_ID, "message-id-reused"),
     broken("same-view", Defect.VIEWS_HALF_AS_DONE, "half-shown-as-done", **VIEWED),
     replace(broken("alive", Defect.KEEPS_STOP, "next-turn-failed", stop=STOP), cases=RACES),
     replace(

@@ -125,6 +125,7 @@ class Defect(StrEnum):
     STAYS_STOPPED = "after an interruption a run ends with its first call, whose tool does not begin"
     STAYS_ABORTED = "after an interruption a tool is given up before it begins, and the model is told so"
     FINISHES_STOP = "a run that is stopped ends as an ordinary finish"
+    REPEATS_ID = "every answer of a chat begins with the same id of its message"
     VIEWS_HALF_AS_DONE = "the view after a reload has half a text as a part that is done"
     HIDES_HALF_TEXT = "the view after a reload leaves out unfinished answers"
     ANSWERS_NO_VIEW = "the view after a reload is a page"
@@ -337,7 +338,8 @@ class ChatApp:
         begun = len(chat.messages)
         step = begun
         try:
-            await out.send({"type": "start"})
+            named = {"messageId": "answer"} if self._has(Defect.REPEATS_ID) else {}
+            await out.send({"type": "start", **named})
             if self._has(Defect.KEEPS_STOP) and chat.stopped:
                 chat.stopped = False
                 await out.send({"type": "finish", "finishReason": "stop"}, done=True)

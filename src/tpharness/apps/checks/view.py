@@ -26,6 +26,7 @@ Message = Mapping[str, Any]
 
 GONE = Kind("view-differs")
 HALF_AS_DONE = Kind("half-shown-as-done")
+ID_REUSED = Kind("message-id-reused")
 _ONE_ID = (
     "give an answer one id, and use it everywhere: in the stored message, in `messageId` of `start`, and in the stream "
     "that a reloaded page takes up; useChat writes a message in place of the one with its id, else behind the others"
@@ -40,25 +41,48 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield what is wrong: on a reloaded page that has taken up its answer, and in the view when the case is over."""
     yield from islice(chain(_lost_at_reload(evidence), _twice_after_reload(evidence)), 1)
     if evidence.view is None or not _is_view(evidence):
+        yield from islice(_reused_ids(evidence, ()), 1)
         return
     messages = messages_in(evidence.view.value)
     if messages is None:
         yield unreadable_view(evidence.view)
         return
+    yield from islice(_reused_ids(evidence, messages), 1)
     pages = [(turn.left, turn.page) for turn in _reloaded(evidence) if turn.page is not None]
     views = [*pages, (evidence.turns[-1].screen, messages)]
     gone = chain.from_iterable(_differences(evidence, screen, view) for screen, view in views)
-    advice = _OWN_IDS if any(map(_shared_ids, (evidence.turns[-1].screen, messages))) else ""
+    advice = _OWN_IDS if any(_shared_id(one) for one in (evidence.turns[-1].screen, messages)) else ""
     yield from (GONE.at(_PLACE, got=got, expected=expected, advice=advice) for got, expected in islice(gone, 1))
     yield from islice(_done_halves(evidence, messages), 1)
 
 
-def _shared_ids(messages: Sequence[Message]) -> bool:
-    """Whether two different answers have one id: a page shows the later one in place of the other."""
-    answers = {
-        (one["id"], normal(text_of(one))) for one in messages if one.get("role") == "assistant" and one.get("id")
-    }
-    return len({message_id for message_id, _ in answers}) < len(answers)
+def _reused_ids(evidence: AppEvidence, view: Sequence[Message]) -> Iterator[Finding]:
+    """Yield an id that two answers have: that of a later stream, written over an earlier one, or two after a reload.
+
+    useChat writes a message in place of the one with its id, so that the earlier answer is gone from the screen.
+    """
+    for before, turn in pairwise(evidence.turns):
+        earlier = {one.get("id"): normal(text_of(one)) for one in before.screen if one.get("role") == "assistant"}
+        said = [normal(asked.said) for asked in turn.asked if normal(asked.said)]
+        for one in (one for one in turn.screen if not evidence.replaced(turn) and one.get("id") in earlier):
+            old, new = earlier[one.get("id")], normal(text_of(one))
+            if old and old not in new and any(words in new for words in said):
+                got = f"{one.get('id')!r}, the id of {old!r}, is that of {new!r}, which stands in its place"
+                yield ID_REUSED.at(at(turn, what="the screen"), got=got, expected="an id of its own for each answer")
+    shared = _shared_id(view)
+    if shared is not None:
+        texts = [normal(text_of(one)) for one in view if (one.get("role"), one.get("id")) == ("assistant", shared)]
+        yield ID_REUSED.at(_PLACE, got=f"{shared!r} for {texts}", expected="an id of its own for each answer")
+
+
+def _shared_id(messages: Sequence[Message]) -> str | None:
+    """Return the id that two different answers have, None if each has its own: a page may show one for the other."""
+    texts: dict[str, str] = {}
+    for one in (one for one in messages if one.get("role") == "assistant" and one.get("id")):
+        text = normal(text_of(one))
+        if texts.setdefault(str(one["id"]), text) != text:
+            return str(one["id"])
+    return None
 
 
 def _reloaded(evidence: AppEvidence) -> list[TurnSeen]:
@@ -260,9 +284,11 @@ def _is_view(evidence: AppEvidence) -> bool:
 CHECK = AppCheck(
     name="same-view",
     clause="app.same-view",
-    kinds=(GONE, UNREADABLE, HALF_AS_DONE),
+    kinds=(GONE, UNREADABLE, HALF_AS_DONE, ID_REUSED),
     find=find,
     applies=lambda evidence: (
-        _is_view(evidence) or any(t.resumed is not None or t.page is not None for t in evidence.turns)
+        _is_view(evidence)
+        or any(turn.resumed is not None or turn.page is not None for turn in evidence.turns)
+        or any(_reused_ids(evidence, ()))
     ),
 )
