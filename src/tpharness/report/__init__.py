@@ -10,7 +10,14 @@ if TYPE_CHECKING:
     from tpharness.report.account import account_lines, tally_lines
     from tpharness.report.comparison import failure_groups
     from tpharness.report.console import ConsoleReport
-    from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line, wrap_line
+    from tpharness.report.failures import (
+        failure_lines,
+        first_to_read,
+        group_heading,
+        group_line,
+        other_cases_line,
+        wrap_line,
+    )
     from tpharness.report.json import as_json, render_json
     from tpharness.report.matrix import print_matrix
     from tpharness.report.not_judged import brief_line, never_judged
@@ -27,6 +34,7 @@ __all__ = [
     "brief_line",
     "failure_groups",
     "failure_lines",
+    "first_to_read",
     "group_heading",
     "group_line",
     "never_judged",
@@ -46,7 +54,14 @@ __getattr__, __dir__ = lazy_names(
         "tpharness.report.account": ("account_lines", "tally_lines"),
         "tpharness.report.comparison": ("failure_groups",),
         "tpharness.report.console": ("ConsoleReport",),
-        "tpharness.report.failures": ("failure_lines", "group_heading", "group_line", "other_cases_line", "wrap_line"),
+        "tpharness.report.failures": (
+            "failure_lines",
+            "first_to_read",
+            "group_heading",
+            "group_line",
+            "other_cases_line",
+            "wrap_line",
+        ),
         "tpharness.report.json": ("as_json", "render_json"),
         "tpharness.report.matrix": ("print_matrix",),
         "tpharness.report.not_judged": ("brief_line", "never_judged"),

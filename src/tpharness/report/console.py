@@ -204,8 +204,7 @@ class ConsoleReport:
     def _print_first(self, report: Report) -> None:
         """Print again what to correct first, where so much stands behind it that it may have left the screen."""
         groups = self._groups()[0] if _has_failures(report) else []
-        found = [one for one in groups[0].smallest.findings if one.code in groups[0].cause.codes] if groups else []
-        first = found[0] if len(groups) > 1 and found else None
+        first = reports.first_to_read(groups[0]) if len(groups) > 1 else None
         if first is None:
             return
         self._out.print()

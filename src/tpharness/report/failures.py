@@ -12,11 +12,19 @@ from tpharness.findings import Finding
 from tpharness.printable import counted, make_printable
 from tpharness.protocol.versions import newest_version
 from tpharness.verdict import Outcome, Result
-from tpharness.verdict.causes import by_use, independent_codes
+from tpharness.verdict.causes import by_change, independent_codes
 from tpharness.verdict.finding_lines import finding_lines
 from tpharness.verdict.grouping import Group
 
-__all__ = ["case_command", "failure_lines", "group_heading", "group_line", "other_cases_line", "wrap_line"]
+__all__ = [
+    "case_command",
+    "failure_lines",
+    "first_to_read",
+    "group_heading",
+    "group_line",
+    "other_cases_line",
+    "wrap_line",
+]
 
 _LABEL = re.compile(r" *(?:\S+(?: \S+)? {2,})?")
 _COMMAND = re.compile(r": tpharness ")
@@ -46,7 +54,7 @@ def failure_lines(
         lines.append(
             ("", f"its entry in the baseline gives as the reason: {result.reason}" if of_entry else result.reason)
         )
-    findings = _of_both_sides(by_use(result.findings))
+    findings = _of_both_sides(by_change(result.findings))
     mixed = len({finding.level for finding in findings}) > 1
     for finding in findings[:_MOST_FINDINGS]:
         lines += finding_lines(finding, labelled=mixed)
@@ -78,7 +86,7 @@ def case_command(result: Result, *, roots: Sequence[Path], played_on: Sequence[s
     options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
     if history and "@fault-" not in result.id:
         return shlex.join(["tpharness", "run", result.id, "--dialect", history, *options])
-    wrong_in = by_use(result.findings)[0].versions if result.findings else ()
+    wrong_in = by_change(result.findings)[0].versions if result.findings else ()
     if wrong_in and newest_version().value not in wrong_in:
         options = ["--dialect", wrong_in[-1], *options]
     return shlex.join(["tpharness", "run" if "@fault-" in result.id else "replay", result.id, *options])
@@ -104,6 +112,12 @@ def _about_lines(result: Result) -> list[tuple[str, str]]:
     more = len(result.clauses) - _MOST_CLAUSES
     named = ", ".join(result.clauses[:_MOST_CLAUSES]) + (f" and {more} more" if more > 0 else "")
     return [("", f"the scenario is about {named} (tpharness explain {result.clauses[0]})")]
+
+
+def first_to_read(group: Group) -> Finding | None:
+    """Return the finding of a cause's smallest case whose change is to be made first, None if nothing was found."""
+    found = by_change(group.smallest.findings)
+    return next((finding for finding in found if finding.fails or finding.code in group.cause.codes), None)
 
 
 def group_heading(group: Group) -> str:

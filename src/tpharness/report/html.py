@@ -39,10 +39,12 @@ from tpharness.report.html_find import find_field, find_words, tools_of
 from tpharness.report.html_tables import (
     advice_html,
     app_clauses_table,
+    aside_html,
     clauses_table,
     comparison_html,
     expected_table,
     facts_list,
+    not_judged_table,
     profiles_table,
     verdict_html,
 )
@@ -64,6 +66,8 @@ _Turns = Mapping[str, tuple[TracedCase, str]]
 
 _MOST_RESULTS = 500
 _MOST_UNFOLDED = 8
+_MOST_OPEN = 3
+"""So few failures are all open; of more only the first, since the cards of their causes have what is to be read."""
 _MOST_STRIPS = 4
 _MOST_FINDINGS = 20
 _MOST_EXPLAINED = 50
@@ -82,6 +86,7 @@ def render_html_of_several(reports: Mapping[str, Report]) -> str:
     several = len(reports) > 1
     traced = _read_trace(reports)
     entries, left_out = _entries(reports, traced)
+    entries = _with_first(entries, reports)
     shown = {entry.id: entry for entry in entries}
     sections = [_pairs_section(reports)] if several else []
     for number, (name, report) in enumerate(reports.items()):
@@ -103,6 +108,15 @@ def render_html_of_several(reports: Mapping[str, Report]) -> str:
             entries=entries,
         )
     )
+
+
+def _with_first(entries: list[PageEntry], reports: Mapping[str, Report]) -> list[PageEntry]:
+    """Return timelines with the one first of the smallest case of the first cause, which the page then opens at."""
+    groups = next((found for report in reports.values() if (found := failure_groups(report))), None)
+    if not groups:
+        return entries
+    name = groups[0][0].smallest.id
+    return sorted(entries, key=lambda entry: (entry.id != name, entry.id != name.partition("@")[0]))
 
 
 def _is_application(reports: Iterable[Report]) -> bool:
@@ -151,7 +165,7 @@ def _sections(
                 anchor(result.id),
                 turns,
                 tools=tools.get(result.id.partition("@")[0], ()),
-                opened=number < 3,
+                opened=number == 0 or len(wrong) <= _MOST_OPEN,
                 explained=number < _MOST_EXPLAINED,
             )
             for number, result in enumerate(wrong[:_MOST_RESULTS])
@@ -164,22 +178,17 @@ def _sections(
         yield f"<section><h2>{prefix}What failed</h2>{field}{strips}{cases}</section>"
     tallies = tally_profiles(report.results)
     if tallies:
-        yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
+        yield aside_html(f"{prefix}Profiles", profiles_table(tallies), "How much of each has passed", fold=bool(wrong))
     advice = group_advice(report.results) if _is_application([report]) else []
     if advice:
         yield f"<section><h2>{prefix}SHOULD, which fails nothing</h2>{advice_html(advice)}</section>"
     expected = [result for result in report.results if result.outcome is Outcome.EXPECTED]
     if expected:
-        yield f"<section><h2>{prefix}Known differences</h2>{expected_table(expected)}</section>"
-    reasons = tally_json(report.results)["reasons"]
-    if reasons:
-        rows = [
-            (text_html(outcome), str(cases), text_html(reason))
-            for outcome, counted in reasons.items()
-            for reason, cases in counted.items()
-        ]
-        table = table_html(("outcome", "cases", "reason"), rows)
-        yield f"<section><h2>{prefix}Not judged</h2>{table}</section>"
+        listed = f"{len(expected)} with their reasons"
+        yield aside_html(f"{prefix}Known differences", expected_table(expected), listed, fold=bool(wrong))
+    if reasons := tally_json(report.results)["reasons"]:
+        table = not_judged_table(reasons)
+        yield aside_html(f"{prefix}Not judged", table, "Why these cases were not judged", fold=bool(wrong))
     if _is_application([report]):
         yield f"<section><h2>{prefix}Clauses</h2>{app_clauses_table(report, anchor)}</section>"
     elif any(result.clauses for result in report.results):

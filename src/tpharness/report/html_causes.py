@@ -12,7 +12,7 @@ from urllib.parse import quote
 from tpharness.findings import Finding, load_kinds
 from tpharness.picture import text_html
 from tpharness.printable import counted
-from tpharness.report.failures import case_command, failure_lines
+from tpharness.report.failures import case_command, failure_lines, first_to_read
 from tpharness.report.summary import Report
 from tpharness.verdict.grouping import Group
 
@@ -60,7 +60,7 @@ def _card(
     shown: Collection[str],
 ) -> str:
     cause, smallest = group.cause, group.smallest
-    lead = next((finding for finding in smallest.findings if finding.code in cause.codes), None)
+    lead = first_to_read(group)
     cites = [*cause.clauses, *(cause.rulings if lead is None else lead.rulings)]
     if not cause.clauses and smallest.clauses:
         cites.append(f"the case is about {', '.join(smallest.clauses)}")

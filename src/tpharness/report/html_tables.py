@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from tpharness.clauses import load_app_clauses, load_clauses
@@ -20,10 +20,12 @@ from tpharness.verdict.profile_tally import ProfileTally, next_profile
 __all__ = [
     "advice_html",
     "app_clauses_table",
+    "aside_html",
     "clauses_table",
     "comparison_html",
     "expected_table",
     "facts_list",
+    "not_judged_table",
     "profiles_table",
     "verdict_html",
 ]
@@ -81,6 +83,22 @@ def profiles_table(tallies: Sequence[ProfileTally]) -> str:
         name = text_html(following.profile.name)
         to_do = f"<p>Take on <strong>{name}</strong> next: <code>tpharness run --profile {name}</code></p>"
     return table_html(heads, rows) + to_do
+
+
+def aside_html(title: str, table: str, summary: str, *, fold: bool) -> str:
+    """Return a section that is not about what failed: folded where something did."""
+    inner = f"<details><summary>{text_html(summary)}</summary>{table}</details>" if fold else table
+    return f"<section><h2>{title}</h2>{inner}</section>"
+
+
+def not_judged_table(reasons: Mapping[str, Mapping[str, int]]) -> str:
+    """Return how many cases were not judged, and why; `reasons` are those of a tally."""
+    rows = [
+        (text_html(Outcome(outcome).counted(cases)), text_html(reason))
+        for outcome, counts in reasons.items()
+        for reason, cases in counts.items()
+    ]
+    return table_html(("cases", "reason"), rows)
 
 
 def expected_table(expected: Sequence[Result]) -> str:

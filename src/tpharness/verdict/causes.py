@@ -26,6 +26,7 @@ __all__ = [
     "ORDER",
     "ROUND_TRIP",
     "Cause",
+    "by_change",
     "by_use",
     "cause_of",
     "causes_of",
@@ -63,6 +64,9 @@ _CONSEQUENCES = frozenset(
 
 _DEPARTS = frozenset({"identity-differs", "thread-departs"})
 """Both say that a side does not hold the right thread: the one where both sides are whole, the other elsewhere."""
+
+_NAME_A_CHANGE = _DEPARTS | {"outline-differs", "expected-thread-differs"}
+"""Those of them that know the right value or item, and say in their advice how it comes there."""
 
 _OF_THE_CASE = re.compile(
     r"(?P<host>://(?:\[[^\]\s]*\]|[^\s/:\[]+)):\d+"  # the port: a relay has another one in each case
@@ -176,6 +180,25 @@ def leading_cause(findings: Sequence[Finding]) -> Cause | None:
 def by_use(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings with the one first that says most about the mistake: at MUST, and not a mere consequence."""
     return sorted(findings, key=lambda finding: (finding.level.rank, finding.code in _CONSEQUENCES))
+
+
+def by_change(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings in the order in which one reads them: `by_use`, but first what names the one change of this case.
+
+    A rule that is broken as well often follows from the value that differs in the same turn, and its advice does not
+    fit: ids that are cut give two calls one id, and neither is to have another.
+    """
+    found = by_use(findings)
+    named = (f for f in found if f.fails and f.advice and f.code in _NAME_A_CHANGE)
+    first = next((f for f in named if _may_bring_about(f.place, found[0].place)), None)
+    return found if first is None else [first, *(f for f in found if f is not first)]
+
+
+def _may_bring_about(change: Place, rule: Place) -> bool:
+    """Whether what is wrong at the one place may be why a rule is broken at the other: in the same turn of one side."""
+    if rule.pointer is None:
+        return rule.event is not None  # a rule of streams, whose thread differs
+    return change.side == rule.side and (change.pointer or "").split("/")[:3] == rule.pointer.split("/")[:3]
 
 
 def symptom_of(reason: str) -> str:
