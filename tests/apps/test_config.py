@@ -191,3 +191,11 @@ def test_another_machine_is_not_allowed_unless_it_is_named(host: str) -> None:
     with pytest.raises(UsageError):
         require_loopback(config, owned="another.example.org")
     require_loopback(config, owned=host)
+
+
+@pytest.mark.parametrize(("effects", "said"), [("ledger", False), ("cat runs", True), (None, True)])
+def test_what_is_not_checked_without_the_ledger_is_said(effects: str | None, said: bool) -> None:
+    """Two results that change places for the model and on the page alike: only the ledger knows whose they are."""
+    config = AppConfig(name="chat", url="http://127.0.0.1/", allow=("book",), effects=effects, on_disconnect="stop")
+    assert ("that two calls at once get each other's" in config.unseen) is said
+    assert (config.unseen == "") is (effects == "ledger")

@@ -402,6 +402,7 @@ def test_a_run_says_what_it_cannot_see(call: Call, folder: Path) -> None:
     done = call("app", "blind", "model-drops/in-text", "--trace", "none")
     assert done.code == 0, done.out
     assert "Effects are not counted: a booking that is forgotten or made twice may not be seen." in done.out
+    assert "Without the ledger nobody knows the result of a call: that two calls at once get each other's" in done.out
     assert 'is not declared, and not judged: set on_disconnect, to "stop" or "continue".' in done.out
 
 
