@@ -34,7 +34,16 @@ __all__ = [
 ]
 
 RepairFormat: TypeAlias = Literal[
-    "thread", "ai-sdk", "pydantic-ai", "thread-log", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
+    "thread",
+    "ai-sdk",
+    "pydantic-ai",
+    "thread-log",
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "ollama",
+    "bedrock",
 ]
 """The formats of stored conversations. A type checker needs the names; a test holds them to those of the registry."""
 

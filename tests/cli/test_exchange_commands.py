@@ -149,6 +149,7 @@ MODELS = {
     "anthropic": "claude-3-5-sonnet-20241022",
     "gemini": "gemini-2.5-pro",
     "ollama": "qwen3",
+    "bedrock": "amazon.nova-pro-v1:0",
 }
 """Models that take less or more than the newest ones of their API, so that `accept` has to know the name."""
 
@@ -163,20 +164,21 @@ def test_a_request_has_the_model_that_the_thread_names(form: str, stored: str, t
     printed = call("history", str(path), "--for", form, "--request", "--content", stored, "--next-user", "And?")
     assert printed.code == 0
     body = json.loads(printed.out)
-    assert body["model"] == model
+    field = find_api(form).names_model
+    assert body[field] == model
     plain = json.loads(call("history", str(path), "--for", form, "--content", stored, "--next-user", "And?").out)
     if form != "openai-chat":  # Mistral's get other ids
-        assert {name: entry for name, entry in body.items() if name != "model"} == (
+        assert {name: entry for name, entry in body.items() if name != field} == (
             plain if isinstance(plain, dict) else {find_api(form).entries: plain}
         )
     taken = call("accept", "-", "--api", form, stdin=printed.out.encode())
     assert taken.code == 0
     assert taken.out.splitlines()[0].endswith(f", {model}")
     assert "ACCEPTED" in taken.out
-    if form in ("openai-chat", "anthropic", "gemini"):  # it has what no other API has
+    if form in ("openai-chat", "anthropic", "gemini", "bedrock"):  # it has what no other API has
         assert call("accept", "-", stdin=printed.out.encode()).out == taken.out
     other = call("history", str(path), "--for", form, "--request", "--content", stored, "--model", "another")
-    assert json.loads(other.out)["model"] == "another"
+    assert json.loads(other.out)[field] == "another"
 
 
 def test_a_request_without_a_known_model_says_so(file: str, call: Any) -> None:
@@ -213,6 +215,12 @@ ADDED = {
         (
             "added /messages/2/content/0/content/0 of these messages: the text '(the tool failed without a message)' "
             "for the call call_1; anthropic: a result that is an error has a text"
+        )
+    ],
+    "bedrock": [
+        (
+            "added /messages/2/content/0/toolResult/content/0 of these messages: the text '(the tool failed without a "
+            "message)' for the call call_1; bedrock: a result that is an error has a content"
         )
     ],
 }

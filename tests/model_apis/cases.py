@@ -55,6 +55,22 @@ def native_result(**more: Any) -> dict[str, Any]:
     return {"role": "tool", "content": "sunny", **more}
 
 
+def converse(*blocks: Any, role: str = "user") -> dict[str, Any]:
+    """Return a message of Bedrock's Converse; a text is a block of text."""
+    return {"role": role, "content": [{"text": block} if isinstance(block, str) else block for block in blocks]}
+
+
+def converse_call(*ids: str, sent: Any = None, name: str = "f") -> dict[str, Any]:
+    """Return a message of Converse's model that calls."""
+    made = ({"toolUseId": one, "name": name, "input": {} if sent is None else sent} for one in ids)
+    return converse(*({"toolUse": one} for one in made), role="assistant")
+
+
+def converse_result(call_id: str, *contents: Any, **more: Any) -> dict[str, Any]:
+    """Return a block with a result of Converse."""
+    return {"toolResult": {"toolUseId": call_id, "content": list(contents), **more}}
+
+
 def call(call_id: str = "c1", **more: Any) -> dict[str, Any]:
     """Return a function_call item."""
     return {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}", **more}
@@ -1003,6 +1019,116 @@ CASES = (
         [{"role": "system", "content": "Be kind."}, user()],
         "/0/role",
         "a role that templates do not know",
+        Options(observations=True),
+    ),
+    Case(
+        "B1",
+        [converse("Hi"), converse_call("a", "b"), converse(converse_result("a")), converse("?", role="assistant")],
+        [converse("Hi"), converse_call("a", "b"), converse(converse_result("a"), converse_result("b"))],
+        "/1",
+        "Expected toolResult blocks at messages.2.content for the following Ids: b",
+    ),
+    Case(
+        "B2",
+        {"messages": [converse("Hi"), converse("Yes?", role="assistant"), converse(converse_result("a"))]},
+        {"messages": [converse("Hi"), converse_call("a"), converse(converse_result("a"))]},
+        "/messages/2",
+        "The number of toolResult blocks at messages.2.content exceeds the number of toolUse blocks of previous turn.",
+    ),
+    Case(
+        "B3",
+        [converse("Hi"), converse_call("a"), converse(converse_result("a"), converse_result("a"))],
+        [converse("Hi"), converse_call("a", "b"), converse(converse_result("a"), converse_result("b"))],
+        "/2",
+        "The toolResult blocks at messages.2.content contain duplicate Ids: a",
+    ),
+    Case(
+        "B3",
+        [converse("Hi"), converse_call("a", "a"), converse(converse_result("a"))],
+        [converse("Hi"), converse_call("a"), converse(converse_result("a"))],
+        "/1",
+        "two calls or two results of a message have the same id",
+    ),
+    Case(
+        "B4",
+        [converse("Hi"), converse("Yes", " ", role="assistant")],
+        [converse("Hi"), converse("Yes", role="assistant")],
+        "/1/content/1/text",
+        "The text field in the ContentBlock object at messages.1.content.1 is blank.",
+    ),
+    Case(
+        "B5",
+        [converse("Hi"), converse(role="assistant"), converse("So?")],
+        [converse("Hi"), converse("Yes", role="assistant"), converse("So?")],
+        "/1/content",
+        "The content field in the Message object at messages.1 is empty.",
+    ),
+    Case(
+        "B6",
+        [converse("Yes?", role="assistant"), converse("Hi")],
+        [{"role": "system", "content": [{"text": "Be kind."}]}, converse("Hi"), converse("Yes?", role="assistant")],
+        "/0",
+        "A conversation must start with a user message.",
+    ),
+    Case(
+        "B7",
+        [converse("Hi"), converse("Hello?")],
+        [converse("Hi"), converse("Yes?", role="assistant"), converse("Hello?")],
+        "/1",
+        "A conversation must alternate between user and assistant roles.",
+    ),
+    Case(
+        "B8",
+        {"inferenceConfig": {}, "messages": [converse("Hi"), converse_call("a"), converse(converse_result("a"))]},
+        {
+            "inferenceConfig": {},
+            "messages": [converse("Hi"), converse_call("a"), converse(converse_result("a"))],
+            "toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}]},
+        },
+        "",
+        "The toolConfig field must be defined",
+    ),
+    Case(
+        "B9",
+        [converse("Hi"), converse_call("a"), converse(converse_result("a", status="error"))],
+        [converse("Hi"), converse_call("a"), converse(converse_result("a", {"text": "failed"}, status="error"))],
+        "/2/content/0/toolResult/content",
+        "The content field at messages.2.content.0.toolResult cannot be empty when status value is error.",
+    ),
+    Case(
+        "B10",
+        [converse("Hi"), converse_call("a", sent='{"city'), converse(converse_result("a"))],
+        [converse("Hi"), converse_call("a", sent={"city": "Paris"}), converse(converse_result("a"))],
+        "/1/content/0/toolUse/input",
+        "The format of the value at messages.1.content.0.toolUse.input is invalid.",
+    ),
+    Case(
+        "B10",
+        {"messages": [converse("Hi"), converse_call("a"), converse(converse_result("a", {"json": [1]}))]},
+        {"messages": [converse("Hi"), converse_call("a"), converse(converse_result("a", {"json": {"n": 1}}))]},
+        "/messages/2/content/0/toolResult/content/0/json",
+        "The format of the value at messages.2.content.0.toolResult.content.0.json is invalid.",
+    ),
+    Case(
+        "B11",
+        [converse("Hi"), converse_call("a", name="get weather"), converse(converse_result("a"))],
+        [converse("Hi"), converse_call("a.b:c-d_e", name="get-weather_2"), converse(converse_result("a.b:c-d_e"))],
+        "/1/content/0/toolUse/name",
+        "other characters or another length",
+    ),
+    Case(
+        "B12",
+        [converse({"document": {"name": "a", "format": "txt", "source": {"bytes": "eA=="}}})],
+        [converse({"document": {"name": "a", "format": "txt", "source": {"bytes": "eA=="}}}, "Look.")],
+        "/0/content/0",
+        "A text block must be included when using documents.",
+    ),
+    Case(
+        "B13",
+        [converse("Hi"), converse_call("a"), converse(converse_result("a"), "Go on")],
+        [converse("Hi"), converse_call("a"), converse(converse_result("a"))],
+        "/2/content/0",
+        "messages.2.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
         Options(observations=True),
     ),
 )

@@ -53,8 +53,8 @@ def test_a_rule_finds_what_breaks_it_and_only_it(case: Case) -> None:
 
 
 def test_every_rule_has_a_payload_that_breaks_it() -> None:
-    """C1–C22, R1–R13, A1–A24, G1–G8, O1–O6, each once, and each seen failing."""
-    counts = {"C": 22, "R": 13, "A": 24, "G": 8, "O": 6}
+    """C1–C22, R1–R13, A1–A24, G1–G8, O1–O6, B1–B13, each once, and each seen failing."""
+    counts = {"C": 22, "R": 13, "A": 24, "G": 8, "O": 6, "B": 13}
     ids = [f"{letter}{n}" for letter, last in counts.items() for n in range(1, last + 1)]
     assert [rule.id for rule in RULES] == ids
     assert {case.rule for case in CASES} == set(ids)
@@ -90,7 +90,7 @@ def test_only_what_is_refused_is_a_must() -> None:
             "G8",
         ),
     }
-    assert {rule.id for rule in RULES if rule.kind.level is Level.MAY} == {"A7", "O4", "O5", "O6"}
+    assert {rule.id for rule in RULES if rule.kind.level is Level.MAY} == {"A7", "O4", "O5", "O6", "B13"}
     assert {rule.id for rule in RULES if rule.confidence is Confidence.CONFLICTING} == {
         *(
             "C5",
@@ -113,6 +113,7 @@ def test_only_what_is_refused_is_a_must() -> None:
             "A23",
             "G6",
             "G8",
+            "B13",
         ),
     }
 

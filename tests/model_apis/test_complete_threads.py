@@ -86,18 +86,27 @@ def without(payload: Any, path: tuple[Any, ...]) -> Any:
 def is_result(item: dict[str, Any]) -> bool:
     """Whether this is what came back for one call, in any of the APIs."""
     kinds = ("tool_result", "function_call_output")
-    return item.get("role") == "tool" or item.get("type") in kinds or "function_response" in item
+    return (
+        item.get("role") == "tool" or item.get("type") in kinds or bool({"function_response", "toolResult"} & {*item})
+    )
 
 
 def is_call(item: dict[str, Any]) -> bool:
     """Whether this is one call, in any of the APIs."""
-    return item.get("type") in ("function", "tool_use", "function_call") or "function_call" in item
+    return item.get("type") in ("function", "tool_use", "function_call") or bool({"function_call", "toolUse"} & {*item})
 
 
 LOST: list[tuple[Wanted, dict[ApiName, set[str]]]] = [
     (
         is_result,
-        {"openai-chat": {"C1"}, "openai-responses": {"R1"}, "anthropic": {"A1"}, "gemini": {"G1"}, "ollama": {"O4"}},
+        {
+            "openai-chat": {"C1"},
+            "openai-responses": {"R1"},
+            "anthropic": {"A1"},
+            "gemini": {"G1"},
+            "ollama": {"O4"},
+            "bedrock": {"B1"},
+        },
     ),
     (
         is_call,
@@ -107,6 +116,7 @@ LOST: list[tuple[Wanted, dict[ApiName, set[str]]]] = [
             "anthropic": {"A2"},
             "gemini": {"G1", "G3"},
             "ollama": {"O5"},
+            "bedrock": {"B2"},
         },
     ),
 ]

@@ -63,7 +63,8 @@ def test_what_is_no_list_of_anything_is_malformed(provider: ApiName, payload: An
 @pytest.mark.parametrize("provider", API_NAMES)
 def test_what_is_no_message_is_malformed_and_the_others_are_still_judged(provider: ApiName) -> None:
     """One bad item hides none of the rest."""
-    entry = {"role": "user", "parts": [{"text": "Hi"}]} if provider == "gemini" else {"role": "user", "content": "Hi"}
+    said = {"gemini": {"parts": [{"text": "Hi"}]}, "bedrock": {"content": [{"text": "Hi"}]}}
+    entry: dict[str, Any] = {"role": "user", **said.get(provider, {"content": "Hi"})}
     options = Options(observations=provider == "ollama")
     found = check_payload(provider, [entry, 7, {**entry, "role": "robot"}], options=options)
     role = {"gemini": "gemini-content-hollow", "ollama": "ollama-role-unknown"}.get(provider, "payload-malformed")
@@ -96,6 +97,15 @@ BLOCKS: list[tuple[str, Any, str]] = [
     ("ollama", {"role": "tool", "content": "x", "tool_name": 7}, "/0/tool_name"),
     ("ollama", {"role": "assistant", "tool_calls": {"function": {}}}, "/0/tool_calls"),
     ("ollama", {"role": "assistant", "tool_calls": [{"function": "f"}]}, "/0/tool_calls/0"),
+    ("bedrock", {"role": "user", "content": "Hi"}, "/0/content"),
+    ("bedrock", {"role": "tool", "content": [{"text": "Hi"}]}, "/0/role"),
+    ("bedrock", {"role": "user", "content": ["Hi"]}, "/0/content/0"),
+    ("bedrock", {"role": "user", "content": [{"type": "text"}]}, "/0/content/0"),
+    ("bedrock", {"role": "user", "content": [{"text": "Hi", "image": {}}]}, "/0/content/0"),
+    ("bedrock", {"role": "user", "content": [{"text": 7}]}, "/0/content/0/text"),
+    ("bedrock", {"role": "user", "content": [{"toolResult": "ok"}]}, "/0/content/0/toolResult"),
+    ("bedrock", {"role": "user", "content": [{"toolResult": {"toolUseId": "a"}}]}, "/0/content/0/toolResult/content"),
+    ("bedrock", {"role": "assistant", "content": [{"toolUse": {"name": "f"}}]}, "/0/content/0/toolUse/toolUseId"),
     ("gemini", {"role": "user", "parts": "Hi"}, "/0/parts"),
     ("gemini", {"role": "user", "parts": ["Hi"]}, "/0/parts/0"),
     ("gemini", {"role": "model", "parts": [{"function_call": {"args": {}}}]}, "/0/parts/0"),

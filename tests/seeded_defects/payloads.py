@@ -431,4 +431,55 @@ PAYLOAD_DEFECTS = (
         add("/0", {"role": "developer", "content": "Be kind."}),
         options=Options(observations=True),
     ),
+    defect(
+        "B1", "The user's next words come in place of a result.", replace("/messages/2/content", [{"text": "Wait"}])
+    ),
+    defect("B2", "The call is dropped and its result is sent.", remove("/messages/1/content/2")),
+    defect(
+        "B3",
+        "An interrupted call gets a second result beside the one that had arrived.",
+        add("/messages/2/content/1", {"toolResult": {"toolUseId": "c1", "content": []}}),
+    ),
+    defect("B4", "An answer of which only white space had come is sent.", replace("/messages/3/content/0/text", " \n")),
+    defect("B5", "An answer of which nothing was kept is sent without content.", replace("/messages/3/content", [])),
+    defect("B6", "The first message was cut off to make the history shorter.", remove("/messages/0")),
+    defect(
+        "B7",
+        "A message of the user that was never answered is followed by another.",
+        add("/messages/4", {"role": "user", "content": [{"text": "?"}]}),
+    ),
+    defect(
+        "B8",
+        "A summary is asked for without the tools of the conversation.",
+        add("/inferenceConfig", {"maxTokens": 99}),
+    ),
+    defect(
+        "B9",
+        "A tool that failed without a word is sent so.",
+        replace("/messages/2/content/0/toolResult/content", []),
+        replace("/messages/2/content/0/toolResult/status", "error"),
+    ),
+    defect(
+        "B10",
+        "The arguments of a call that was cut are sent as far as they had come.",
+        replace("/messages/1/content/2/toolUse/input", '{"city":"Pa'),
+    ),
+    defect(
+        "B11",
+        "The name of a tool is sent as the model misspelt it.",
+        replace("/messages/1/content/2/toolUse/name", "fast</arg>"),
+    ),
+    defect(
+        "B12",
+        "The user sent a file and said nothing.",
+        replace("/messages/0/content", [{"document": {"name": "a", "format": "pdf", "source": {"bytes": "eA=="}}}]),
+    ),
+    defect(
+        "B13",
+        "What the user says after an interrupted tool stands beside its result.",
+        replace("/messages/1/content", [{"toolUse": {"toolUseId": "c1", "name": "f", "input": {}}}]),
+        add("/messages/2/content/0", {"toolResult": {"toolUseId": "c1", "content": [{"text": "interrupted"}]}}),
+        scenario=TEXT_ONLY,
+        options=Options(observations=True),
+    ),
 )

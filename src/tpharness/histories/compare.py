@@ -20,7 +20,7 @@ from tpharness.histories.play import next_input
 from tpharness.histories.produced import journal_contents
 from tpharness.histories.projections import HistoryDialect, TurnContent
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.registry import API_NAMES, ApiName
+from tpharness.model_apis.registry import PLAYED_APIS, ApiName
 from tpharness.model_apis.rules import RULES
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
@@ -113,7 +113,7 @@ def judge_moment(
         return None
     last = len(produced) - 1
     losses = tuple(loss for loss in find_losses(produced, history.turn_contents(document)) if loss.turn == last)
-    broken = ((provider, rule) for provider in API_NAMES for rule in _broken(document, history, provider, known))
+    broken = ((provider, rule) for provider in PLAYED_APIS for rule in _broken(document, history, provider, known))
     return Judgement(losses=losses, broken=tuple(dict.fromkeys(broken)))
 
 

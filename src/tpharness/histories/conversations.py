@@ -29,7 +29,7 @@ __all__ = ["READERS", "ExportFormat", "ImportFormat", "export", "import_messages
 
 ImportFormat: TypeAlias = Literal["ai-sdk", "pydantic-ai", "thread-log"]
 ExportFormat: TypeAlias = Literal[
-    "ai-sdk", "pydantic-ai", "thread-log", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"
+    "ai-sdk", "pydantic-ai", "thread-log", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "bedrock"
 ]
 """A type checker needs the names themselves; a test holds them to those of the registry."""
 

@@ -24,7 +24,7 @@ from tpharness.histories.projections import ComparesDocuments
 from tpharness.histories.registry import OTHER_HISTORIES
 from tpharness.model_apis.append_only import first_differing_value
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.registry import API_NAMES
+from tpharness.model_apis.registry import PLAYED_APIS
 from tpharness.run.plan import Case, SweepPlace, base_case, cut_case, cut_places, make_script
 from tpharness.scenario.records import CutAt, CutPlan, Scenario
 from tpharness.targets.contract import AnsweringTarget
@@ -34,7 +34,7 @@ from tpharness.verdict.result import CheckState, Outcome, Result
 __all__ = ["CHECK_NAMES", "KEPT_BY_TARGETS", "compare_documents", "play_kept", "require_keeper"]
 
 KEPT_OTHERWISE = Kind("history-kept-otherwise")
-CHECK_NAMES = ("kept", *(f"accepted-{name}" for name in API_NAMES))
+CHECK_NAMES = ("kept", *(f"accepted-{name}" for name in PLAYED_APIS))
 KEPT_BY_TARGETS = tuple(name for name, history in OTHER_HISTORIES.items() if isinstance(history, ComparesDocuments))
 """The histories that a target may declare."""
 
@@ -112,7 +112,7 @@ class _Keeping:
             "history": self._name,
             "agents": dict(script.header.agents),
             "turns": turns_json(script.turns),
-            "apis": list(API_NAMES),
+            "apis": list(PLAYED_APIS),
             "next_user": NEXT_USER,
         }
         kept = await self._target.answer("keep", request)
@@ -129,7 +129,7 @@ class _Keeping:
 def _judge(kept: Mapping[str, Any], right: Any, history: Any) -> Iterator[tuple[str, list[Finding]]]:
     yield "kept", list(compare_documents(kept["document"], history.loads(history.dumps(right)), history))
     requests = kept.get("requests") or {}
-    for api in API_NAMES:
+    for api in PLAYED_APIS:
         if api in requests:
             yield f"accepted-{api}", with_provider(api, check_payload(api, requests[api]))
 

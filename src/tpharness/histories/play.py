@@ -26,7 +26,7 @@ from tpharness.histories.projections import HistoryDialect, ShowsInterruptions
 from tpharness.journal import Journal, Response
 from tpharness.model_apis.append_only import check_append_only, first_difference
 from tpharness.model_apis.check import check_payload
-from tpharness.model_apis.registry import API_NAMES, ApiName
+from tpharness.model_apis.registry import PLAYED_APIS, ApiName
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import CutAt, Scenario
 from tpharness.verdict.result import CheckState, Outcome, Result
@@ -34,7 +34,7 @@ from tpharness.verdict.result import CheckState, Outcome, Result
 __all__ = ["CHECK_NAMES", "NEXT_USER", "check_moment", "next_input", "play_history", "with_provider"]
 
 NOT_READ_BACK = Kind("history-not-read-back")
-CHECK_NAMES = ("read-back", "interruption-shown", "append-only", *(f"accepted-{name}" for name in API_NAMES))
+CHECK_NAMES = ("read-back", "interruption-shown", "append-only", *(f"accepted-{name}" for name in PLAYED_APIS))
 
 NEXT_USER = "Go on."
 """What the user sends after each interruption."""
@@ -85,7 +85,7 @@ def check_moment(moment: Moment, history: HistoryDialect) -> dict[str, list[Find
         events = history.replay(document)
         found["interruption-shown"] = interrupt_findings(events, interrupted=history.interruptions(moment.after))
     earlier = None if moment.before is None else history.store(moment.before)
-    for provider in API_NAMES:
+    for provider in PLAYED_APIS:
         payload = next_input(history, document, provider)
         if payload is None:
             continue

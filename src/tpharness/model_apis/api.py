@@ -92,8 +92,11 @@ class ModelApi:
     points SDKs and frameworks at another server; `{base}` and `{key}` stand for its address and a key, and `shown` are
     the two that a person needs to see. `sdk` is None where there is no official SDK with types.
     `servers` are other servers of the API, by the names that `Options.server` takes: rules that each does not apply.
-    `required` are fields of a body beside its messages and the model, without which every request is refused.
-    `refusals` are the SHOULD rules of their own for which each surely refuses a request.
+    `names_model` is the field with the model; `required` are fields of a body beside its messages and the model,
+    without which every request is refused.
+    `refusals` are the SHOULD rules of their own for which each surely refuses a request. `played` says
+    whether applications and histories are played on it: otherwise its requests are judged and written, and no more, and
+    the folder has no `server`.
     """
 
     name: str
@@ -111,7 +114,9 @@ class ModelApi:
     sdk: SdkTypes | None = None
     servers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     refusals: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    names_model: str = "model"
     required: tuple[str, ...] = ()
+    played: bool = True
 
     @property
     def acceptance(self) -> Acceptance:

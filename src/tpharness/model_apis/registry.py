@@ -8,12 +8,13 @@ from typing import TypeAlias
 from tpharness.errors import UsageError
 from tpharness.model_apis.anthropic.row import ANTHROPIC
 from tpharness.model_apis.api import ModelApi
+from tpharness.model_apis.bedrock.row import BEDROCK
 from tpharness.model_apis.gemini.row import GEMINI
 from tpharness.model_apis.ollama.row import OLLAMA
 from tpharness.model_apis.openai_chat.row import OPENAI_CHAT
 from tpharness.model_apis.openai_responses.row import OPENAI_RESPONSES
 
-__all__ = ["APIS", "API_NAMES", "FALLBACK", "ApiName", "api_of_server", "find_api", "find_server"]
+__all__ = ["APIS", "API_NAMES", "FALLBACK", "PLAYED_APIS", "ApiName", "api_of_server", "find_api", "find_server"]
 
 APIS: Mapping[str, ModelApi] = {
     api.name: api
@@ -23,6 +24,7 @@ APIS: Mapping[str, ModelApi] = {
         ANTHROPIC,
         GEMINI,
         OLLAMA,
+        BEDROCK,
     )
 }
 """The model APIs by name, in the order in which they are listed and asked."""
@@ -31,6 +33,9 @@ ApiName: TypeAlias = str
 """The name of a model API, by the shape of its input."""
 
 API_NAMES: tuple[ApiName, ...] = tuple(APIS)
+
+PLAYED_APIS: tuple[ApiName, ...] = tuple(name for name, api in APIS.items() if api.played)
+"""The APIs on which applications and histories are played."""
 
 FALLBACK = OPENAI_CHAT
 """The API that answers what does not say whose it is: most servers speak it."""

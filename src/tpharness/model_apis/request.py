@@ -17,9 +17,6 @@ from tpharness.model_apis.shape import as_list, objects, string
 
 __all__ = ["ModelRequest", "read_request"]
 
-_CONVERSE_FIELDS = {"inferenceConfig", "additionalModelRequestFields"}
-_CONVERSE_BLOCKS = {"toolUse", "toolResult", "reasoningContent", "cachePoint"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
@@ -65,7 +62,7 @@ def read_request(
     if server is not None:
         find_server(api, server)
     body = value if isinstance(value, Mapping) else {}
-    spoken = model or string(body, "model") or ""
+    spoken = model or string(body, "model", "modelId") or ""
     decided = [one for one in api.decide(body, spoken) if server is None or one[1] != "server"]
     decided += [(f"the server is {server}", "server", server)] if server is not None else []
     listed = body.get(field) if body else value
@@ -93,22 +90,9 @@ def _refuse_other_formats(value: Any) -> None:
     elif any(string(part, "type") for part in as_list(first.get("parts"))):
         what = "a list of the AI SDK's UI messages"
         hint = "`tpharness import FILE --from ai-sdk`, then `tpharness history`, writes a request"
-    elif _is_converse(value):
-        raise UsageError(
-            "this is a request for Bedrock's Converse API, which tpharness has no rules for",
-            hint="what InvokeModel sends to Claude is judged: `tpharness accept FILE --api anthropic`",
-        )
     else:
         return
     raise UsageError(f"this is {what}, not what a model API is sent", hint=hint)
-
-
-def _is_converse(value: Any) -> bool:
-    """Whether a body or a list of messages has what only Converse has: blocks that are named by their only key."""
-    body: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
-    listed = objects(body.get("messages") if body else value, "")
-    blocks = (block.value for entry in listed for block in objects(entry.value.get("content"), ""))
-    return bool(_CONVERSE_FIELDS & body.keys()) or any(_CONVERSE_BLOCKS & block.keys() for block in blocks)
 
 
 def _guess(value: Any, server: str | None) -> ApiName:

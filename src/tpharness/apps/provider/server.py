@@ -60,7 +60,7 @@ class Provider:
         # An application may remember ids of an earlier run.
         options = ServerOptions(run=secrets.token_hex(4), keeps_unfinished=keeps_unfinished)
         # The fallback is asked last: the others answer only what is plainly theirs.
-        ordered = sorted(APIS.values(), key=lambda api: api is FALLBACK)
+        ordered = sorted((api for api in APIS.values() if api.played), key=lambda api: api is FALLBACK)
         self._apis: Mapping[ApiName, ApiServer] = {api.name: api.served.make_server(options) for api in ordered}
         self._count = 0
         self._models: dict[ApiName, dict[str, None]] = {api: {} for api in self._apis}

@@ -86,7 +86,7 @@ def model_of(thread: Mapping[str, Any], agent_id: str | None = None) -> str:
 def request_of(messages: Any, form: ApiName, model: str) -> dict[str, Any]:
     """Return the body of a request to an API, with the messages that are written for it."""
     payload = messages if isinstance(messages, Mapping) else {find_api(form).entries: messages}
-    return {"model": model, **payload} if model else dict(payload)
+    return {find_api(form).names_model: model, **payload} if model else dict(payload)
 
 
 def _written(history: ModelHistory, form: str, server: str, agent: str | None) -> tuple[Any, list[tuple[str, str]]]:

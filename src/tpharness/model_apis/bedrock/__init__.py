@@ -1,0 +1,1 @@
+"""Amazon Bedrock's Converse API: what it accepts, and messages in its shape."""

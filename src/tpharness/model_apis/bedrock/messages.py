@@ -1,0 +1,106 @@
+"""Messages of the Converse API as the rules look at them: entries, roles, blocks, ids.
+
+In: a payload of any form. Out: its messages with their pointers, and findings about values of unknown types. Types are
+those of botocore's model of the service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tpharness.findings import Finding
+from tpharness.model_apis.rule import malformed_finding
+from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string, value_of
+
+__all__ = ["TOOLS", "blocks", "call_ids", "open_payload", "result_ids", "role"]
+
+TOOLS = "/toolConfig"
+"""The pointer of the entry that says whether a whole request defines tools."""
+
+_ROLES = ("user", "assistant", "system")
+_KINDS = (
+    *("text", "image", "document", "video", "audio", "toolUse", "toolResult", "guardContent", "cachePoint"),
+    *("reasoningContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval"),
+)
+_NEEDED: Mapping[str, tuple[tuple[str, type, str], ...]] = {
+    "toolUse": (("toolUseId", str, "text"), ("name", str, "text")),
+    "toolResult": (("toolUseId", str, "text"), ("content", list, "list of contents")),
+}
+
+
+def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
+    """Return the messages, and findings about values of unknown types.
+
+    The payload is the list of messages, or an object with `messages`. Of a whole request, which has more than these,
+    the system prompt and the model, the last entry is its `toolConfig`.
+    """
+    whole = isinstance(payload, Mapping)
+    messages = payload.get("messages") if whole else payload
+    prefix = "/messages" if whole else ""
+    found = entries(messages, prefix)
+    wrong = list(_check_messages(messages, found, prefix))
+    if whole and payload.keys() - {"messages", "system", "model", "modelId"}:
+        found.append(PayloadEntry(TOOLS, {"toolConfig": payload.get("toolConfig")}))
+    return found, wrong
+
+
+def _check_messages(messages: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
+    if not isinstance(messages, list) or not messages:
+        yield malformed_finding(prefix, "list of messages", messages)
+    for entry, item in zip(found, as_list(messages), strict=True):
+        if not isinstance(item, Mapping):
+            yield malformed_finding(entry.pointer, "message object", item)
+            continue
+        if item.get("role") not in _ROLES:
+            yield malformed_finding(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", item.get("role"))
+        if not isinstance(item.get("content"), list):
+            yield malformed_finding(f"{entry.pointer}/content", "list of blocks", item.get("content"))
+        for index, block in enumerate(as_list(item.get("content"))):
+            yield from _check_block(block, f"{entry.pointer}/content/{index}")
+
+
+def _check_block(block: Any, pointer: str) -> Iterator[Finding]:
+    kinds = [name for name in _KINDS if value_of(block, name) is not None]
+    if len(kinds) != 1:
+        yield malformed_finding(pointer, f"block with one of {', '.join(_KINDS)}", block)
+        return
+    (kind,) = kinds
+    value = block[kind]
+    if kind == "text":
+        if not isinstance(value, str):
+            yield malformed_finding(f"{pointer}/text", "text", value)
+        return
+    if not isinstance(value, Mapping):
+        yield malformed_finding(f"{pointer}/{kind}", "object", value)
+        return
+    for name, of, words in _NEEDED.get(kind, ()):
+        if not isinstance(value.get(name), of):
+            yield malformed_finding(f"{pointer}/{kind}/{name}", words, value.get(name))
+
+
+def role(entry: PayloadEntry) -> str | None:
+    """Return the role of a message, None if it has none."""
+    return string(entry.value, "role")
+
+
+def blocks(entry: PayloadEntry, kind: str) -> Iterator[PayloadEntry]:
+    """Yield what the blocks of this kind in a message hold; the pointer of each is that of its block."""
+    for block in objects(entry.value.get("content"), f"{entry.pointer}/content"):
+        held = value_of(block.value, kind)
+        if isinstance(held, Mapping):
+            yield PayloadEntry(block.pointer, held)
+
+
+def _ids(entry: PayloadEntry, kind: str) -> list[str]:
+    return [found for block in blocks(entry, kind) if (found := string(block.value, "toolUseId")) is not None]
+
+
+def call_ids(entry: PayloadEntry) -> list[str]:
+    """Return the ids of the calls in a message of the model."""
+    return _ids(entry, "toolUse") if role(entry) == "assistant" else []
+
+
+def result_ids(entry: PayloadEntry) -> list[str]:
+    """Return the ids of the results in a message of the user."""
+    return _ids(entry, "toolResult") if role(entry) == "user" else []

@@ -1,0 +1,37 @@
+"""Bedrock's Converse as a row of the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tpharness.model_apis.api import ModelApi
+from tpharness.model_apis.shape import objects
+
+__all__ = ["BEDROCK"]
+
+_OPTIONS = {"inferenceConfig", "additionalModelRequestFields"}
+_BLOCKS = {"toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent"}
+
+
+def _owns(body: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a body has what only Converse has: its fields, or blocks that are named by their only key."""
+    return bool(_OPTIONS & body.keys()) or any(_has_entry(entry) for entry in entries)
+
+
+def _has_entry(entry: Mapping[str, Any]) -> bool:
+    blocks = [block.value for block in objects(entry.get("content"), "")]
+    return any(_BLOCKS & block.keys() or block.keys() == {"text"} for block in blocks)
+
+
+BEDROCK = ModelApi(
+    name="bedrock",
+    title="Amazon Bedrock Converse",
+    package="tpharness.model_apis.bedrock",
+    entries="messages",
+    owns=_owns,
+    has_entry=_has_entry,
+    issuers=("bedrock",),
+    names_model="modelId",
+    played=False,
+)
