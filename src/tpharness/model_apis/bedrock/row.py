@@ -16,12 +16,8 @@ _BLOCKS = {"toolUse", "toolResult", "reasoningContent", "cachePoint", "guardCont
 
 def _owns(body: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a body has what only Converse has: its fields, or blocks that are named by their only key."""
-    return bool(_OPTIONS & body.keys()) or any(_has_entry(entry) for entry in entries)
-
-
-def _has_entry(entry: Mapping[str, Any]) -> bool:
-    blocks = [block.value for block in objects(entry.get("content"), "")]
-    return any(_BLOCKS & block.keys() or block.keys() == {"text"} for block in blocks)
+    blocks = (block.value.keys() for entry in entries for block in objects(entry.get("content"), ""))
+    return bool(_OPTIONS & body.keys()) or any(_BLOCKS & block or block == {"text"} for block in blocks)
 
 
 BEDROCK = ModelApi(
@@ -30,7 +26,6 @@ BEDROCK = ModelApi(
     package="tpharness.model_apis.bedrock",
     entries="messages",
     owns=_owns,
-    has_entry=_has_entry,
     issuers=("bedrock",),
     names_model="modelId",
     played=False,

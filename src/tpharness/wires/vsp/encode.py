@@ -14,6 +14,7 @@ import msgspec
 from tpharness.errors import UsageError
 from tpharness.wires.sse.writer import encode_data, encode_json
 from tpharness.wires.vsp.records import (
+    DONE,
     RECORDS,
     DataChunk,
     Done,
@@ -33,9 +34,6 @@ __all__ = [
     "encode_stream",
     "to_wire",
 ]
-
-DONE = b"data: [DONE]\n\n"
-"""The end marker, as an event."""
 
 _DELTAS = frozenset(record for record in RECORDS.values() if record.delta_field)
 _FIELDS = {

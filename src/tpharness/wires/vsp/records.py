@@ -357,6 +357,10 @@ class UnknownChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     raw: dict[str, Any]
 
 
+DONE = b"data: [DONE]\n\n"
+"""The end marker, as an event."""
+
+
 class Done(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The end marker `[DONE]`."""
 

@@ -15,13 +15,12 @@ from typing import Any
 
 from tpharness.findings import Finding, Kind
 from tpharness.wires import vsp
-from tpharness.wires.contract import OpenWriter, Said, Wire, Writer
+from tpharness.wires.contract import Said, Wire, Writer
 from tpharness.wires.vsp import violations
 from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.carrier import CARRIER
-from tpharness.wires.vsp.encode import DONE, encode_sse
 from tpharness.wires.vsp.inputs import WholeInputs
-from tpharness.wires.vsp.records import MAJORS, RECORDS
+from tpharness.wires.vsp.records import DONE, MAJORS, RECORDS
 
 __all__ = ["HEADERS", "WIRE", "check_stream"]
 
@@ -36,14 +35,14 @@ _write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @cache
-def _writer() -> OpenWriter:
-    """Return the server's half, which whoever only reads a stream does not need."""
-    found: OpenWriter = resolve_name("tpharness.wires.vsp.writer:ChunkWriter")
-    return found
+def _writing(name: str) -> Any:
+    """Return something of the writing half, which whoever only reads a stream does not need."""
+    return resolve_name(f"tpharness.wires.vsp.{name}")
 
 
 def _open_writer(**options: Any) -> Writer:
-    return _writer()(**options)
+    writer: Writer = _writing("writer:ChunkWriter")(**options)
+    return writer
 
 
 def _read_said(data: bytes) -> Said:
@@ -51,7 +50,7 @@ def _read_said(data: bytes) -> Said:
 
 
 def _encode_objects(events: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(map(encode_sse, events))
+    return b"".join(map(_writing("encode:encode_sse"), events))
 
 
 def check_stream(data: bytes, major: int | None = None, posted: bytes | None = None) -> list[Finding]:
