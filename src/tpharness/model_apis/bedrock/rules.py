@@ -170,12 +170,12 @@ def _find_mixed_turns(entries: Sequence[PayloadEntry], _: Options) -> Iterator[H
                 yield Hit(pointer=first.pointer, words={**_words(entry), "kind": words})
 
 
-def _rule(number: int, code: str, *errors: str, source: str, only: str = "", **facts: Any) -> ApiRule:
+def _rule(number: int, kind: Kind, *errors: str, source: str, only: str = "", **facts: Any) -> ApiRule:
     kept = {"confidence": Confidence.REPORTED, **facts}
     return ApiRule(
         id=f"B{number}",
         provider="bedrock",
-        kind=Kind(f"bedrock-{code}"),
+        kind=kind,
         errors=errors,
         source=source,
         only=only,
@@ -186,14 +186,14 @@ def _rule(number: int, code: str, *errors: str, source: str, only: str = "", **f
 RULES: tuple[ApiRule, ...] = (
     _rule(
         1,
-        "call-unanswered",
+        Kind("bedrock-call-unanswered"),
         "Expected toolResult blocks at messages.{message}.content for the following Ids: {ids}",
         source="agno-agi/agno#6698, camel-ai/camel#3954, genkit-ai/aws-bedrock-js-plugin#664",
         find=_find_unanswered_calls,
     ),
     _rule(
         2,
-        "results-too-many",
+        Kind("bedrock-results-too-many"),
         "The number of toolResult blocks at messages.{message}.content exceeds the number of toolUse blocks of "
         "previous turn.",
         source="strands-agents/harness-sdk#1435, Just-Curieous/Curie#16, OpenHands/OpenHands#4912",
@@ -201,14 +201,14 @@ RULES: tuple[ApiRule, ...] = (
     ),
     _rule(
         3,
-        "id-twice",
+        Kind("bedrock-id-twice"),
         "The toolResult blocks at messages.{message}.content contain duplicate Ids: {ids}",
         source="BerriAI/litellm#20047, and for toolUse #20049 (without its words)",
         find=_find_repeated_ids,
     ),
     _rule(
         4,
-        "text-blank",
+        Kind("bedrock-text-blank"),
         "The text field in the ContentBlock object at messages.{message}.content.{block} is blank. Add text to the "
         "text field, and try again.",
         source="aws/bedrock-agentcore-sdk-python#185, earendil-works/pi#4975, aws-samples/bedrock-engineer#8",
@@ -216,21 +216,21 @@ RULES: tuple[ApiRule, ...] = (
     ),
     _rule(
         5,
-        "message-empty",
+        Kind("bedrock-message-empty"),
         "The content field in the Message object at messages.{message} is empty.",
         source="archestra-ai/archestra#4220",
         find=_find_empty_messages,
     ),
     _rule(
         6,
-        "starts-otherwise",
+        Kind("bedrock-starts-otherwise"),
         "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
         source="langgenius/dify#12340",
         find=_find_other_starts,
     ),
     _rule(
         7,
-        "same-role-twice",
+        Kind("bedrock-same-role-twice"),
         "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between "
         "user and assistant roles and try again.",
         source="langchain-ai/langchain-aws#130, #192, microsoft/semantic-kernel#10281, Portkey-AI/gateway#748",
@@ -238,7 +238,7 @@ RULES: tuple[ApiRule, ...] = (
     ),
     _rule(
         8,
-        "tools-undefined",
+        Kind("bedrock-tools-undefined"),
         "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
         source="vxcontrol/pentagi#196, langgenius/dify#17545, onyx-dot-app/onyx#7842",
         find=_find_undefined_tools,
@@ -246,7 +246,7 @@ RULES: tuple[ApiRule, ...] = (
     ),
     _rule(
         9,
-        "error-silent",
+        Kind("bedrock-error-silent"),
         "The content field at messages.{message}.content.{block}.toolResult cannot be empty when status value is "
         "error.",
         source="aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15",
@@ -254,14 +254,14 @@ RULES: tuple[ApiRule, ...] = (
     ),
     _rule(
         10,
-        "value-untyped",
+        Kind("bedrock-value-untyped"),
         "The format of the value at {path} is invalid. Provide a json object for the field and try again.",
         source="vercel/ai#19023, aws/aws-sdk-js-v3#7330, deepset-ai/haystack-core-integrations#3766",
         find=_find_other_values,
     ),
     _rule(
         11,
-        "id-malformed",
+        Kind("bedrock-id-malformed"),
         source="botocore 1.44.8, model of bedrock-runtime: ToolUseId and ToolName; run-llama/llama_index#22775, "
         "NousResearch/hermes-agent#90008",
         confidence=Confidence.SDK,
@@ -269,14 +269,14 @@ RULES: tuple[ApiRule, ...] = (
     ),
     _rule(
         12,
-        "document-alone",
+        Kind("bedrock-document-alone"),
         "A text block must be included when using documents.",
         source="archestra-ai/archestra#4220",
         find=_find_lone_documents,
     ),
     _rule(
         13,
-        "mixed-turn",
+        Kind("bedrock-mixed-turn"),
         "messages.{message}.content: Conversation blocks and tool {kind} blocks cannot be provided in the same turn.",
         source="langchain-ai/langchain-aws#141, strands-agents/harness-sdk#1223, browser-use/browser-use#710, "
         "quarkiverse/quarkus-langchain4j#1983; Claude takes both",
