@@ -1768,7 +1768,7 @@ const FAMILY = table({
   text: { stem: "TEXT_MESSAGE", add: "CONTENT", key: "messageId", opener: ["role", "name"] },
   call: { stem: "TOOL_CALL", add: "ARGS", key: "toolCallId", opener: ["toolCallName", "parentMessageId"] },
   reasoning: { stem: "REASONING_MESSAGE", add: "CONTENT", key: "messageId", opener: [] },
-  span: { stem: "REASONING", add: null, key: "messageId", opener: [] },
+  span: { stem: "REASONING", add: null, key: "messageId" },
 });
 const ACTS = table({});
 for (const [family, { stem, add, key }] of Object.entries(FAMILY)) {
@@ -1963,9 +1963,7 @@ class AgUiReader {
     const left = [...this.items.values()].some((item) => item.open) || this.steps.size || [...this.subagents.values()].includes(true);
     insist(type !== "RUN_FINISHED" || !left, "something is open where the run finishes");
     for (const item of this.items.values()) item.open = false;
-    const before = this.state;
     this.state = { RUN_STARTED: "running", RUN_FINISHED: "finished", RUN_ERROR: "failed" }[type];
-    this.late = type === "RUN_ERROR" && before === "finished";
   }
 
   // ---------------------------------------------------------------- what an event means
@@ -2005,19 +2003,17 @@ class AgUiReader {
     }
     yield* this.whole([...this.unparsed.keys()]);
     const usage = this.usageTold ? {} : totalOf(event.usage ?? []);
-    if (Object.keys(usage).length) yield* [{ type: "finish-step" }, { type: "data-sys-tp", data: { usage }, transient: true }];
+    if (Object.keys(usage).length) yield* [{ type: "finish-step" }, { type: "data-sys-tp", data: { usage } }];
     yield { type: "finish", finishReason: finish_reason };
   }
 
   *on_RUN_ERROR(event, { reported, finish_reason, reason = event.code }) {
     this.ran = true;
-    if (this.late) return; // a turn that is complete is not taken back (G2)
-    if (reason !== "error" && KNOWN_REASONS.has(reason)) {
-      yield { type: "abort", reason };
-      return;
-    }
-    if (!reported) yield { type: "error", errorText: event.message };
-    yield { type: "finish", finishReason: isText(finish_reason) ? finish_reason : "error" };
+    if (reason !== "error" && KNOWN_REASONS.has(reason)) yield { type: "abort", reason };
+    else {
+      if (!reported) yield { type: "error", errorText: event.message };
+      yield { type: "finish", finishReason: isText(finish_reason) ? finish_reason : "error" };
+    } // behind the end of a run nothing of it counts: a turn that is complete is not taken back (G2)
   }
 
   *on_STEP_STARTED(event, { step }) {
