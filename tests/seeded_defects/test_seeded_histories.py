@@ -22,6 +22,7 @@ from tests.seeded_defects.histories import (
 )
 
 from tpharness.findings import load_kinds
+from tpharness.histories.kept import compare_documents
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.message_parts import MESSAGE_PARTS
 from tpharness.histories.message_parts.codec import loads
@@ -104,6 +105,8 @@ def test_each_kind_of_finding_about_histories_is_seen() -> None:
     stored |= {found[0] for _, _, found in DOUBTFUL.values()}
     stored |= {finding.code for chat in BARE for finding in check_stored(chat, "ai-sdk")}
     stored |= {finding.code for one in LOGS for finding in check_log(lines_of(one["breaks"]))}
+    line = {"type": "UserMessage", "data": {"role": "user", "parts": []}}
+    stored |= {finding.code for finding in compare_documents([], [line], MESSAGE_PARTS["message-parts/plan"])}
     tripped = stored.union(UNDECODABLE, *(defect.codes for defect in PLAYED_DEFECTS))
     assert {kind.code for kind in load_kinds().values() if kind.room == "histories"} <= tripped
 
