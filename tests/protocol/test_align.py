@@ -113,3 +113,20 @@ def test_what_a_cut_drops_decides_only_where_a_turn_was_cut(status: str, rulings
     """An answer that a complete turn lacks was not dropped."""
     (lacking,) = diff(called_then_said("crt", status), called_then_said("cr", status))
     assert lacking.rulings == rulings
+
+
+def test_an_id_that_both_sides_have_is_not_a_difference() -> None:
+    """By content ids are compared by the order of their use, which one turn more changes for every id behind it."""
+
+    def call(name: str) -> dict[str, Any]:
+        parts = [{"part_kind": "tool-call", "tool_name": "t", "tool_call_id": name, "args": {}}]
+        message = {"message_type": "response", "agent_id": "a", "parts": parts}
+        return {"turn_type": "agent", "agent_id": "a", "completion_status": "complete", "messages": [message]}
+
+    def thread(*names: str) -> dict[str, Any]:
+        return {"version": "0.0.4", "turns": [call(name) for name in names]}
+
+    (found,) = diff(thread("c2"), thread("c1", "c2"), mode="content")
+    assert "is only on the b side" in found.text
+    assert not diff(thread("c1"), thread("d1"), mode="content")
+    assert len(diff(thread("c1", "c2"), thread("c2", "c2"), mode="content")) == 1

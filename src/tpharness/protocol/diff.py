@@ -54,7 +54,8 @@ def diff(
 ) -> list[ThreadDifference]:
     """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39). UsageError for another.
 
-    By content, ids are compared by the order of their use, and named as the threads have them.
+    By content, ids are compared by the order of their use, and named as the threads have them. An id that both sides
+    have, and that is used in another order only because one side has more before it, is not a difference of its own.
     """
     refuse_unknown_mode(mode)
     for name, thread in zip(names, (one, other), strict=True):
@@ -63,7 +64,14 @@ def diff(
         return list(_Diff(names, canonical_thread(one)).threads(canonical_thread(other)))
     (mine, my_ids), (theirs, their_ids) = content_and_ids(one), content_and_ids(other)
     own = {names[1]: HeldIds(their_ids), names[0]: HeldIds(my_ids)}
-    return list(_Diff(names, mine, own=own).threads(theirs))
+    found = list(_Diff(names, mine, own=own).threads(theirs))
+    return [one for one in found if not _is_one_id(one)] or found
+
+
+def _is_one_id(difference: ThreadDifference) -> bool:
+    """Whether both sides have the same id, which the comparison by the order of use has under two names."""
+    values = list(difference.values.values())
+    return len(values) == 2 and isinstance(values[0], str) and values[0] == values[1]
 
 
 def _require_object(name: str, thread: object) -> None:

@@ -38,6 +38,7 @@ function player(threadId) {
     },
   });
   let posts = 0;
+  const begins = new Map();
   return {
     async send(parts, stream) {
       Object.assign(heard, { stream, ended: null, failed: null });
@@ -47,7 +48,7 @@ function player(threadId) {
       await agent.runAgent({ runId: `run-${posts}`, ...resumed(agent, parts === null) }, subscriber(heard)).catch(() => {});
       const { cut, error } = cutOf(heard, told);
       const finish = { cut, isNetwork: false, errorText: error, finishReason: heard.ended?.facts.finish_reason };
-      return { message: messageOf(agent.messages), finish };
+      return { message: messageOf(agent.messages, begins), finish };
     },
   };
 }

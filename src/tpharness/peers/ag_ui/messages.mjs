@@ -29,8 +29,11 @@ export function cutOf({ ended, failed }, told) {
 
 const isNetworkError = (error) => error instanceof TypeError && /terminated|fetch failed|network/.test(error.message);
 
-/** What the agent holds of all that was answered, as one message. */
-export function messageOf(messages) {
+/**
+ * What the agent holds of all that was answered, as one message. `begins` says of each message that was there before
+ * whether a response began with it: a result that comes later stands in front of messages that it does not part.
+ */
+export function messageOf(messages, begins = new Map()) {
   const tools = messages.filter(({ role }) => role === "tool").reverse();
   const results = new Map(tools.map((one) => [one.toolCallId, one])); // of several for one call the first (R14)
   const parts = [];
@@ -48,7 +51,8 @@ export function messageOf(messages) {
       parts.push({ type: "steering-message", parts: [{ type: "text", text: message.content }] });
       continue;
     }
-    if (answered) parts.push({ type: "step-start" });
+    if (!begins.has(message.id)) begins.set(message.id, answered);
+    if (begins.get(message.id)) parts.push({ type: "step-start" });
     answered = false;
     parts.push(...partsOf(message, results));
   }

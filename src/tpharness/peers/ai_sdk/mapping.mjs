@@ -104,7 +104,7 @@ function toolPart(part, response, returns) {
 function contentOf(part) {
   if (part.state === "output-available" && !part.preliminary) return { status: "success", value: part.output };
   if (part.state === "output-error") return { status: part.status ?? "error", value: part.errorText }; // a part of the AI SDK does not have a status
-  if (part.state === "output-denied") return { status: "error", value: part.approval?.reason ?? DENIAL }; // R22
+  if (part.state === "output-denied") return { status: "error", value: (part.approval?.approved === false ? part.approval.reason : undefined) ?? DENIAL }; // R22
   return undefined;
 }
 
