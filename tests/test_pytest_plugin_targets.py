@@ -100,18 +100,27 @@ def test_a_target_that_cannot_start_is_tried_once(pytester: pytest.Pytester) -> 
     """One test says why, the others were not judged, and none waits for it again."""
     pytester.makepyfile(counted=COUNTED + "        raise OSError('no room')\n")
     pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-[st]*\ntpharness_server = python:counted:Server\n")
-    result = run(pytester, "-rs")
-    result.assert_outcomes(failed=1, skipped=1)
-    result.stdout.fnmatch_lines(["*calling Server() gave OSError: no room", "*the first test that needs it says why"])
+    result = run(pytester, "-v")
+    assert result.parseoutcomes() == {"errors": 1, "unjudged": 1}
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at setup of scenario threads/usage-sums*",
+            "*calling Server() gave OSError: no room",
+            "The tests that need this target are not judged; the last line counts them as unjudged.",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
     assert (pytester.path / "started.txt").read_text("utf-8") == "started "
 
 
 def test_a_server_that_was_not_started_is_named(pytester: pytest.Pytester) -> None:
     """The commonest mistake: a test says that nothing listens there, and not all of them."""
     pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-[st]*\ntpharness_server = http://127.0.0.1:1\n")
-    result = run(pytester)
-    result.assert_outcomes(failed=1, skipped=1)
+    result = run(pytester, "--junitxml=junit.xml")
+    assert result.parseoutcomes() == {"errors": 1, "unjudged": 1}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*nothing listens there*"])
+    assert 'errors="1" failures="0" skipped="1" tests="2"' in (pytester.path / "junit.xml").read_text("utf-8")
 
 
 def test_an_application_without_the_control_contract_is_one_error(pytester: pytest.Pytester) -> None:
@@ -124,8 +133,29 @@ def test_an_application_without_the_control_contract_is_one_error(pytester: pyte
     result = run(pytester)
     outcomes = result.parseoutcomes()
     outcomes.pop("warnings", None)  # pytest's own, of a plugin that this process has imported, in the first run alone
-    assert (outcomes.pop("failed"), outcomes.pop("skipped") > 1, outcomes) == (1, True, {})
+    assert (outcomes.pop("errors"), outcomes.pop("unjudged") > 1, outcomes) == (1, True, {})
     result.stdout.fnmatch_lines(["*/capabilities*"])
+
+
+def test_each_worker_has_one_error(pytester: pytest.Pytester) -> None:
+    """What is not judged is counted so by the run, which gets the reports of its workers."""
+    pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-*\ntpharness_server = http://127.0.0.1:1\n")
+    outcomes = pytester.runpytest_subprocess("-n", "1", "-p", "xdist", "-p", "no:cacheprovider").parseoutcomes()
+    assert (outcomes.pop("errors"), outcomes.pop("unjudged") > 1, outcomes) == (1, True, {})
+
+
+def test_tests_of_other_targets_go_on(pytester: pytest.Pytester) -> None:
+    """A folder may have a server of its own, and so may a test: only what needs the other one is not judged."""
+    for name, server in (("a", "http://127.0.0.1:1"), ("b", "reference")):
+        (folder := pytester.path / name).mkdir()
+        (folder / "conftest.py").write_text(
+            f"import pytest\n@pytest.fixture(scope='session')\ndef tpharness_server(): return {server!r}\n", "utf-8"
+        )
+        for number in range(2):
+            (folder / f"{number}.yaml").write_text(BAD.replace("[user]", "[user, 'agent complete: response(text)']"))
+    pytester.makepyfile(test_own="def test_own(): pass")
+    pytester.makeini("[pytest]\ntpharness_scenarios = a b\n")
+    assert run(pytester).parseoutcomes() == {"passed": 3, "errors": 1, "unjudged": 1}
 
 
 def test_ctrl_c_ends_what_is_played_and_its_target(pytester: pytest.Pytester) -> None:

@@ -2,7 +2,7 @@
 
 An application is started for the first of its tests, and its cases are played while tests ask for them, in a thread
 with an event loop. What its baseline expects is an xfail, what does not apply is a skip. If the application cannot be
-played at all, the first test says why, and the others are skipped.
+played at all, the first test says why, and the others are not judged.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tpharness.findings import Finding
 from tpharness.printable import make_printable
 from tpharness.pytest_plugin.advice import notes_of
 from tpharness.pytest_plugin.playing import NotGreenError
+from tpharness.pytest_plugin.unjudged import leave_unjudged, register_unjudged
 from tpharness.testing import describe_failures
 from tpharness.verdict import Outcome, Result, ResultReady, RunEvent, RunFinished, ScenarioFinished
 from tpharness.verdict.baseline import Baseline
@@ -119,6 +120,11 @@ class _Playing:
         self._runner.close()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the run count what is not judged."""
+    register_unjudged(config)
+
+
 @pytest.hookimpl(tryfirst=True)  # so that -k, -m and --lf see them
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the cases, which are not files of the project; a run that names files plays those of its command line."""
@@ -186,7 +192,7 @@ class AppCaseItem(pytest.Item):
         playing, name = self.parent.playing, self.parent.name
         results = self.parent.play(self.case)
         if not results and playing.reported:
-            pytest.skip(f"the application {name} cannot be played; the first of its tests says why")
+            leave_unjudged(f"the application {name} cannot be played; the first of its tests says why")
         if not results:
             playing.reported = True
             raise NotGreenError(make_printable(playing.broken) or self._describe(playing.contact))

@@ -21,6 +21,7 @@ from tpharness.profiles import find_profiles, load_profiles
 from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import LEDGER, OutdatedEntries
 from tpharness.pytest_plugin.playing import NotGreenError, ScenarioPlayer
+from tpharness.pytest_plugin.unjudged import register_unjudged
 from tpharness.resources import scenarios_dir
 from tpharness.run.citing import cited_clauses
 from tpharness.run.plan import cut_places
@@ -45,6 +46,7 @@ def add_roots(config: pytest.Config) -> None:
     """Add the configured folders to the collection. A missing folder is a usage error of pytest, never zero tests."""
     _check_words(config)
     config.pluginmanager.register(OutdatedEntries(config), "tpharness-outdated")
+    register_unjudged(config)
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     for root in _roots(config):
@@ -212,6 +214,13 @@ class ScenarioItem(pytest.Function):
         for profile in find_profiles(str(one), clauses):
             item.add_marker(pytest.mark.tpharness_profile(name=profile.name))
         return item
+
+    def setup(self) -> None:
+        """Start what the scenario is played on; what goes wrong with that is an error, and no failure of the test."""
+        super().setup()
+        player = self.funcargs["tpharness_play"]
+        if isinstance(player, ScenarioPlayer):  # not of --setup-plan, or a fixture of the project
+            player.start()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002
         """Format the failure as the command line does."""

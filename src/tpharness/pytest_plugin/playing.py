@@ -18,6 +18,7 @@ from tpharness.errors import TpharnessError
 from tpharness.printable import make_printable
 from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import EntriesSeen
+from tpharness.pytest_plugin.unjudged import UNJUDGED, leave_unjudged
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions
 from tpharness.run.dispatch import open_session, play_file
@@ -162,20 +163,30 @@ class ScenarioPlayer:
             raise AssertionError(failures)
         return results
 
-    def run(self, one: SelectedScenario, *, again: str = "") -> None:
-        """Play one scenario as a test: a known failure is an xfail, what does not apply is a skip.
+    def start(self) -> None:
+        """Start the targets before the first test that needs them. If they cannot be started, that is its error.
 
-        `again` is the command that plays it alone, for targets that end with the tests. A target that cannot be
-        started, and a baseline with entries that cannot be read, fail one test.
+        The others that need them are not judged: nothing is tried again.
         """
         opened = replace(self.options, baseline=None)
         if opened in self.targets.failed_to_start:
-            pytest.skip("the target could not be started; the first test that needs it says why")
+            leave_unjudged("the target could not be started; the first test that needs it says why")
         try:
             self.targets.running(opened)
-        except TpharnessError:
+        except TpharnessError as error:
             self.targets.failed_to_start.add(opened)
-            raise
+            lines = [str(error), *([f"  {error.hint}"] if error.hint else [])]
+        else:
+            return
+        lines.append(f"The tests that need this target are not judged; the last line counts them as {UNJUDGED}.")
+        pytest.fail("\n".join(map(make_printable, lines)), pytrace=False)  # out of the handler, which would be shown
+
+    def run(self, one: SelectedScenario, *, again: str = "") -> None:
+        """Play one scenario as a test: a known failure is an xfail, what does not apply is a skip.
+
+        `again` is the command that plays it alone, for targets that end with the tests. A baseline with entries that
+        cannot be read fails one test.
+        """
         results = self._play(one)
         if self.targets.wrong:
             wrong, self.targets.wrong = self.targets.wrong, []
