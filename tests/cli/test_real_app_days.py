@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.cli.ci_steps import Event, Played, play_github
+from tests.cli.ci_steps import Event, Played, play_action, play_github, play_gitlab
 from tests.cli.conftest import Call
 from tests.cli.test_app_days import FILES, MARK, TOP
 
@@ -106,3 +106,55 @@ def test_two_days_of_a_real_application(call: Call, folder: Path, tmp_path: Path
     call("app", "chat", *CASES, "--write-baseline", KNOWN, "--trace", "none")
     (entry,) = yaml.safe_load((folder / KNOWN).read_text("utf-8"))
     assert (entry["reason"], entry["cases"]) == ("", {"effect-forgotten": list(FORGOTTEN)})
+
+
+@pytest.mark.long
+@pytest.mark.node
+@pytest.mark.parametrize("ci", ["gitlab", "action"])
+def test_two_days_of_a_route_of_the_ai_sdk_elsewhere(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ci: str
+) -> None:
+    """In a job of GitLab, and with the action and its inputs: verdict, baseline, and the comment on the change."""
+    (folder := tmp_path / "repository").mkdir()
+    (folder / "release").write_text("1", "utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", f"{TOP}{os.pathsep}{TOP / 'src'}")
+    url, options = "http://127.0.0.1:{port}/api/chat", ("--effects", "ledger", "--on-disconnect", "stop")
+    tool = ("--allow-tool", "book_hotel", "--tool-args", ARGUMENTS)
+    written = call("app", "init", url, "--command", start_command("ai-sdk"), *tool, *options, "--ci", "gitlab")
+    assert written.code == 0, written.err
+    job, store = folder / FILES["gitlab"], tmp_path / "store"
+    job.write_text(job.read_text("utf-8").replace("app chat ", f"app chat {' '.join(CASES)} "), "utf-8")
+    inputs = {"app": "chat", "ids": "\n".join(CASES), "artifact": "judged", "comment": "true"}
+    step = {"gitlab": "script", "action": "Play"}[ci]
+
+    def day(event: Event) -> Played:
+        for left in (folder / "app-report", folder / ".tpharness", store / "temp"):
+            shutil.rmtree(left, ignore_errors=True)
+        (folder / "main-app.json").unlink(missing_ok=True)
+        if ci == "gitlab":
+            return play_gitlab(job, folder, store, event)
+        return play_action(TOP / "action.yml", inputs, folder, store, event)
+
+    first = day(Event())
+    assert (first.passed, first.comment) == (False, "")
+    assert "chat-bricked" in first.steps[step]
+
+    call("app", "chat", *CASES, "--write-baseline", KNOWN, "--trace", "none")
+    baseline = (folder / KNOWN).read_text("utf-8").replace("reason: ''", "reason: until issue 12")
+    (folder / KNOWN).write_text(baseline, "utf-8")
+    table = folder / "tpharness.toml"
+    table.write_text(re.sub(r"# (baseline = \S+) .*", r"\1", table.read_text("utf-8")), "utf-8")
+    adopted = day(Event())
+    assert adopted.passed, adopted.steps
+
+    (folder / "release").write_text("2", "utf-8")
+    second = day(Event(pull=True))
+    assert not second.passed
+    *lines, mark = second.comment.rstrip("\n").splitlines()
+    assert mark.startswith("<!-- tpharness")
+    assert len(lines) <= 60
+    assert lines[2] == "**Not interruption-safe**: 2 of 4 cases failed."
+    assert f"| **new** | effect-forgotten | {', '.join(FORGOTTEN)} |" in lines
+    assert f"| gone | chat-bricked | {', '.join((*FORGOTTEN, PASSES))} |" in lines
+    assert f"- Passes now, take it out of the baseline: {PASSES}" in lines
