@@ -142,8 +142,7 @@ def _parts(parts: list[Any]) -> list[Any]:
 
 
 def _is_left_out(part: Any) -> bool:
-    kind = part.get("part_kind") if _is_object(part) else ""
-    return kind not in _KNOWN_PARTS and str(kind).startswith(_LEFT_OUT)
+    return _is_object(part) and (kind := part.get("part_kind")) not in _KNOWN_PARTS and str(kind).startswith(_LEFT_OUT)
 
 
 def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:

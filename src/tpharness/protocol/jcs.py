@@ -44,9 +44,9 @@ def jcs(value: Any, *, safe: bool = False) -> bytes:
 
     `safe` says that every place in it is known to have one.
     """
-    if safe and (written := _write_plain(value)) is not None:
-        return written
     try:
+        if safe and _is_canonical(written := orjson.dumps(value, option=orjson.OPT_SORT_KEYS)):
+            return written
         return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is not a string
         for pointer, reason in unsafe_places(value):
@@ -54,15 +54,9 @@ def jcs(value: Any, *, safe: bool = False) -> bytes:
         return _write(value).encode()
 
 
-def _write_plain(value: Any) -> bytes | None:
-    """Return the canonical bytes of a safe value where orjson certainly writes them, None in doubt."""
-    try:
-        written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # what is nested deeper than it goes
-        return None
-    if has_odd_number(written) or not (written.isascii() or not written.translate(None, _BELOW_PRIVATE_USE)):
-        return None
-    return written
+def _is_canonical(written: bytes) -> bool:
+    """Whether what orjson wrote of a safe value, with its keys in order, is certainly canonical."""
+    return not has_odd_number(written) and (written.isascii() or not written.translate(None, _BELOW_PRIVATE_USE))
 
 
 def has_odd_number(written: bytes) -> bool:
