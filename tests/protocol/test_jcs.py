@@ -15,7 +15,8 @@ import rfc8785
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from tpharness.protocol.jcs import CanonicalError, es_number, jcs, unsafe_places, write_safe
+from tpharness.protocol.jcs import CanonicalError, jcs, unsafe_places, write_safe
+from tpharness.protocol.rfc8785 import es_number
 from tpharness.protocol.rules import check_thread
 
 # RFC 8785, appendix B: IEEE 754 bits and the text that ECMAScript writes for them.

@@ -7,7 +7,6 @@ and keys that are not strings are errors that name the place (R38). No Unicode n
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -15,9 +14,10 @@ from typing import Any
 
 import orjson
 
+from tpharness import protocol
 from tpharness.errors import TpharnessError
 
-__all__ = ["MAX_SAFE_INTEGER", "CanonicalError", "es_number", "has_odd_number", "jcs", "unsafe_places", "write_safe"]
+__all__ = ["MAX_SAFE_INTEGER", "CanonicalError", "has_odd_number", "jcs", "unsafe_places", "write_safe"]
 
 MAX_SAFE_INTEGER = 2**53 - 1
 _PRIVATE_USE = "\ue000"  # the first character that UTF-16 and UTF-8 order differently from a surrogate pair
@@ -51,7 +51,7 @@ def jcs(value: Any, *, safe: bool = False) -> bytes:
     except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is not a string
         for pointer, reason in unsafe_places(value):
             raise CanonicalError(pointer, reason) from None
-        return _write(value).encode()
+        return protocol.rfc8785.write_by_rfc(value).encode()
 
 
 def _is_canonical(written: bytes) -> bool:
@@ -162,33 +162,6 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def es_number(number: float) -> str:
-    """Write a finite double as ECMAScript's `Number::toString` does, which RFC 8785 asks for."""
-    if number == 0:
-        return "0"  # also for -0
-    sign = "-" if number < 0 else ""
-    mantissa, _, exponent = repr(abs(number)).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    fraction = "" if fraction == "0" else fraction
-    digits = (whole + fraction).lstrip("0")
-    # The value is 0.digits × 10^point.
-    leading = len(whole + fraction) - len((whole + fraction).lstrip("0"))
-    point = len(whole) - leading + int(exponent or 0)
-    digits = digits.rstrip("0")
-    count = len(digits)
-    if count <= point <= 21:
-        text = digits + "0" * (point - count)
-    elif 0 < point <= 21:
-        text = f"{digits[:point]}.{digits[point:]}"
-    elif -6 < point <= 0:
-        text = "0." + "0" * -point + digits
-    else:
-        power = point - 1
-        head = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
-        text = f"{head}e{'+' if power > 0 else '-'}{abs(power)}"
-    return sign + text
-
-
 def _normal(value: Any) -> Any:
     """Return the value with the nodes that orjson would write differently replaced, or the value itself."""
     kind = type(value)
@@ -236,7 +209,7 @@ def _normal_dict(value: dict[str, Any]) -> Any:
                 out = value.copy()
             out[key] = normal
     if odd:
-        return orjson.Fragment(_write(value))
+        return orjson.Fragment(protocol.rfc8785.write_by_rfc(value))
     return value if out is None else out
 
 
@@ -246,47 +219,4 @@ def _normal_float(value: float) -> Any:
         return int(value) if value.is_integer() else value
     if not math.isfinite(value):
         raise ValueError
-    return orjson.Fragment(es_number(value))
-
-
-def _write(value: Any) -> str:
-    """Write a value by the RFC without recursion: slow, but orjson stops at 254 levels."""
-    out: list[str] = []
-    waiting: list[tuple[bool, Any]] = [(False, value)]
-    while waiting:
-        literal, item = waiting.pop()
-        if literal:
-            out.append(item)
-            continue
-        match item:
-            case dict():
-                keys = sorted(item, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
-                waiting.append((True, "}"))
-                for index in range(len(keys) - 1, -1, -1):
-                    comma = "," if index else ""
-                    waiting += [(False, item[keys[index]]), (True, f"{comma}{_write_scalar(keys[index])}:")]
-                waiting.append((True, "{"))
-            case list() | tuple():
-                waiting.append((True, "]"))
-                for index in range(len(item) - 1, -1, -1):
-                    waiting += [(False, item[index]), (True, "," if index else "")]
-                waiting.append((True, "["))
-            case _:
-                out.append(_write_scalar(item))
-    return "".join(out)
-
-
-def _write_scalar(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case int():
-            return str(value)
-        case float():
-            return es_number(value)
-        case _:
-            raise TypeError(type(value).__name__)
+    return orjson.Fragment(protocol.rfc8785.es_number(value))

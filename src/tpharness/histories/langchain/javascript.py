@@ -22,7 +22,7 @@ from tpharness.errors import UsageError
 from tpharness.facts import parse_tool_args
 from tpharness.histories.langchain.formats import Formats
 from tpharness.histories.langchain.state import Message, calls_of_the_api
-from tpharness.protocol.jcs import es_number
+from tpharness.protocol.rfc8785 import es_number
 
 __all__ = ["FORMATS_JS", "stored_messages"]
 
