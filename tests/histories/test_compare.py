@@ -257,7 +257,7 @@ def test_the_words_of_a_cell() -> None:
     assert lost_words(cell) == ["thought", "(usage)"]
     assert refused_words(cell) == ["✓"]
     assert lost_words(Cell(cuts=1)) == ["–"]
-    assert lost_words(Cell()) == refused_words(Cell()) == ["no place"]
+    assert lost_words(Cell()) == refused_words(Cell()) == ["never occurs"]
     assert lost_words(Cell(unsupported=2)) == refused_words(Cell(unsupported=2)) == ["cannot be held"]
     some = Cell(cuts=3, refusals=2, refused=Counter({"A1": 2, "C1": 1, "payload-malformed": 2}))
     assert refused_words(some) == ["(✗ (C1) A1 payload-malformed)"]

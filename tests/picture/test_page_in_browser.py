@@ -139,6 +139,27 @@ def test_is_accessible_and_no_wider_than_the_screen(page: Path, width: int, dark
     assert (seen.results[2], seen.results[5]) == (width, width)
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_stream_alone_is_accessible_and_its_chunks_are_read_on_a_phone(tmp_path: Path, width: int) -> None:
+    """A page with one case, called as the page: its headings are in order, and no column takes the others' room."""
+    chunks: list[dict[str, Any]] = [
+        {"type": "start"},
+        {"type": "text-start", "id": "t"},
+        {"type": "text-start", "id": "t"},
+    ]
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
+    timeline = timeline_of_file("bad.sse", body)
+    file = tmp_path / "page.html"
+    file.write_text(render_page(PicturePage(title="bad.sse", entries=[PageEntry(timeline=timeline)])), "utf-8")
+    narrow = ["eval", "Math.min(...[...document.querySelectorAll('#rows .row .chunk')].map((one) => one.clientWidth))"]
+    axe, least, wide = look_at(
+        file, ["axe"], narrow, ["eval", "document.documentElement.scrollWidth"], width=width
+    ).results
+    assert axe == []
+    assert least >= 100
+    assert wide == width
+
+
 def test_makes_the_screenshot_of_the_docs(tmp_path: Path) -> None:
     """`TPHARNESS_SCREENSHOT=docs/picture.png` writes it: both sides cut apart, in the middle of a call."""
     timeline = timeline_of_case(base_case(load_builtin(CASES[0])))

@@ -88,6 +88,25 @@ def test_a_failed_run_shows_causes_findings_and_the_places_that_failed(broken: R
     assert f"{SWEPT}: wrong at {len(set(first['failed']))} of" in page
 
 
+def test_the_page_opens_at_the_first_cause_and_folds_what_did_not_fail(broken: Report) -> None:
+    """The timeline that is shown is that of the smallest case of the first cause; a green page folds no table."""
+    page = render_html(broken)
+    assert cases(page)[0]["id"] == group_failures(broken.results)[0].smallest.id.partition("@")[0]
+    assert "<h2>Profiles</h2><details><summary>" in page
+    assert page.count('<details class="result"') > page.count(" open><summary><span class=")
+    green = render_html(played("basics/tool-call-and-answer"))
+    assert "<h2>Profiles</h2><details>" not in green
+
+
+def test_what_was_not_judged_is_said_in_words() -> None:
+    """Not with the code of its outcome, as `no-part`."""
+    of_a_client = "stream/approval-for-an-unknown-call"  # it gives the stream itself, and asks nothing of a server
+    page = render_html(played(of_a_client, "basics/tool-call-and-answer", server=f"python:{__name__}:TARGET"))
+    words = page.partition("<h2>Not judged</h2>")[2].partition("</section>")[0]
+    assert "1 does not use the target" in words
+    assert "no-part" not in words
+
+
 def test_every_link_leads_somewhere(broken: Report) -> None:
     """To a case that is on the page, or to the timeline of a scenario that is there."""
     page = render_html(broken)

@@ -50,7 +50,7 @@ _MIN_WIDTH = 9  # columns of this width show every word in brackets
 _LINE = 100
 _NOTHING = "–"
 _UNSUPPORTED = "cannot be held"
-_NO_PLACE = "no place"
+_NO_PLACE = "never occurs"
 _TITLES = ("What is lost of the turn that is cut", "Whether every model API takes the history")
 _SOMETIMES = "at some of the places that had it to lose, not at all of them"
 

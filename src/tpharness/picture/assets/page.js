@@ -121,6 +121,11 @@ class Viewer {
     this.show();
   }
 
+  /** A heading below the title of the case, or below that of the page where the case has the same. */
+  heading(text) {
+    return make(this.current.id === document.title ? "h3.small" : "h4", {}, text);
+  }
+
   about() {
     const { current: timeline, entry } = this;
     const chips = [make("span.chip", {}, `version ${timeline.version}`)];
@@ -328,8 +333,8 @@ class Viewer {
     found.push(...this.findings([...(serverRow.found ?? []), ...(clientRow === serverRow ? [] : clientRow.found ?? [])], "Found at this row"));
     found.push(...this.tracks.details(this.place));
     const dropped = [...new Set([...(gone.server ?? []), ...(gone.client ?? [])].map((one) => one.why))];
-    if (dropped.length) found.push(make("h4", {}, "What a cut here takes away"), ...dropped.map((why) => make("p", {}, ruling(why, page), ` ${LOST[why]}.`)));
-    found.push(make("h4", {}, "This row"), ...this.details(serverRow, clientRow));
+    if (dropped.length) found.push(this.heading("What a cut here takes away"), ...dropped.map((why) => make("p", {}, ruling(why, page), ` ${LOST[why]}.`)));
+    found.push(this.heading("This row"), ...this.details(serverRow, clientRow));
     found.push(...this.cited(dropped, differing, serverRow));
     box.replaceChildren(...found);
   }
@@ -382,7 +387,7 @@ class Viewer {
 
   findings(list, title) {
     if (!list.length) return [];
-    return [...(title ? [make("h4", {}, title)] : []), ...list.slice(0, 20).map((one) => {
+    return [...(title ? [this.heading(title)] : []), ...list.slice(0, 20).map((one) => {
       const node = make(`div.finding-block.${one.level}`, {}, make("p", {}, make("strong", {}, one.code), ` ${one.message}`));
       const facts = make("dl");
       for (const [name, key] of [["at", "place"], ["got", "got"], ["expected", "expected"], ["to do", "remedy"]])
@@ -402,7 +407,7 @@ class Viewer {
       const known = page.rulings[id];
       if (known) nodes.push(make("details.cited", {}, make("summary", {}, make("span.ruling", {}, id), ` ${known.title}`), longText("div.text", known.text)));
     }
-    return nodes.length ? [make("h4", {}, "Clauses and rulings"), ...nodes] : [];
+    return nodes.length ? [this.heading("Clauses and rulings"), ...nodes] : [];
   }
 }
 
