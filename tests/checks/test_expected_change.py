@@ -221,6 +221,13 @@ def test_the_change_of_a_value(name: str) -> None:
     assert found.startswith(change)
 
 
+def test_two_ids_that_look_alike_are_told_apart() -> None:
+    """An accent that is a character of its own is shown as one."""
+    pointer = "/turns/1/messages/1/parts/0/tool_call_id"
+    found = change_of_value(thread(), thread(), pointer, "cafe\u0301", "caf\u00e9")
+    assert found == 'write `tool_call_id`: "caf\\xe9", not "cafe\\u0301"'
+
+
 def test_a_value_that_is_wanted_absent_is_left_out() -> None:
     """A scenario writes null for a field that must not be there (R37)."""
     held, wanted = thread(source_agent="a"), thread(source_agent=None)

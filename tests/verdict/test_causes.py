@@ -62,6 +62,13 @@ def test_a_rule_that_is_broken_elsewhere_stays_first(rule: Place, *, is_first: b
     assert sorted(found.code for found in by_change(findings)) == sorted(found.code for found in findings)
 
 
+def test_two_sides_that_differ_are_read_by_what_one_of_them_should_hold() -> None:
+    """Where nobody knows which side is right, the scenario may: its value comes before that the two differ."""
+    differ = Kind("identity-differs").at(Place(pointer="/turns/1/messages/2/parts/0/tool_call_id"))
+    named = DIFFERS.at(IN_TURN, advice="write it")
+    assert by_change([differ, named])[0] is named
+
+
 def test_what_names_no_change_is_not_read_first() -> None:
     """Two threads of which nobody knows which is right say less than a rule that one of them breaks."""
     assert by_change([DIFFERS.at(IN_TURN), RULE.at(IN_TURN)])[0].kind == RULE

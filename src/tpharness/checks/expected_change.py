@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from tpharness.checks.expectations import ABSENT, DATA_FIELDS, RESULT_KINDS
-from tpharness.findings import Finding, load_kinds, shorten
+from tpharness.findings import Finding, load_kinds, shorten, tell_apart
 from tpharness.protocol.canonical import is_left_out
 from tpharness.protocol.change import FIELD_REASONS, TIME_REASONS
 from tpharness.protocol.versions import Version
@@ -202,7 +202,8 @@ def change_of_value(thread: Any, wanted: Any, pointer: str, got: Any, right: Any
         return f"leave {f'{noun} {steps[-1]}' if noun else f'`{field}` {shorten(got, 60)}'} out{because}"
     if isinstance(got, str) and isinstance(right, str) and len(right) > _WHOLE:
         return _change_of_text(f"`{field}`", got, right)
-    return f"{why or f'write `{field}`'}: {_value(right)}, not {_value(got)}"
+    wanted_text, got_text = tell_apart(_value(right), _value(got))
+    return f"{why or f'write `{field}`'}: {wanted_text}, not {got_text}"
 
 
 def _change_of_missing(thread: Any, wanted: Any, steps: list[str]) -> str:

@@ -195,10 +195,10 @@ def by_change(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _may_bring_about(change: Place, rule: Place) -> bool:
-    """Whether what is wrong at the one place may be why a rule is broken at the other: in the same turn of one side."""
+    """Whether what is wrong at the one place may be why a rule is broken at the other: in the same turn of a side."""
     if rule.pointer is None:
         return rule.event is not None  # a rule of streams, whose thread differs
-    return change.side == rule.side and (change.pointer or "").split("/")[:3] == rule.pointer.split("/")[:3]
+    return rule.side in (None, change.side) and (change.pointer or "").split("/")[:3] == rule.pointer.split("/")[:3]
 
 
 def symptom_of(reason: str) -> str:
