@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import Call
 from tests.run.test_truth import Changed
+from tests.server_events.test_growth_of_events import KINDS, count_lines
 
 from tpharness.errors import UsageError
 from tpharness.protocol.versions import Version
@@ -210,3 +212,22 @@ def test_a_failed_place_of_a_sweep_over_bytes_is_replayed_with_the_same_verdict(
     replayed = call(*shlex.split(command))
     assert replayed.code == 1
     assert replayed.out.endswith(f"verdict: failed: {', '.join(sorted(set(codes)))}\n")
+
+
+def test_replay_grows_with_the_case_and_no_faster(tmp_path: Path, call: Call) -> None:
+    """A thread for each step took hours of a long one; how many were looked at is said, of a short one all are."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+
+    def work(n: int) -> tuple[int, str]:
+        (folder / "long.yaml").write_text(KINDS["steps"](n), "utf-8")
+        shown: list[str] = []
+        lines = count_lines(
+            lambda: shown.append(call("replay", "mine/long", "--scenarios", str(tmp_path), "--no-config").out)
+        )
+        return lines, shown[0]
+
+    assert "states of the thread" not in work(4)[1]
+    (few, _), (more, long) = work(70), work(280)
+    assert len(re.findall(r"of \d+ states of the thread 2\d\d were looked at", long)) == 2
+    assert more < 4 * 1.2 * few

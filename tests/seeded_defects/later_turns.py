@@ -35,6 +35,7 @@ class AnswersGoWithTheirTurn(JournalWriter):
         answered = {entry.call_key for entry in entries if isinstance(entry, Return)}
         super().interrupt_turn(reason, at)
         self._answered -= answered
+        self._unanswered |= {call_id: key for call_id, key in self._calls.items() if key in answered}
 
 
 class OneLateAnswer(JournalWriter):

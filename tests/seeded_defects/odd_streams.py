@@ -66,7 +66,8 @@ class AnswersForGood(JournalWriter):
     """A return that came after an error stays the answer of its call, although it is not in the thread."""
 
     def interrupt_turn(self, reason, at):
-        self._calls_held = (self._calls, self._answered, self._open_keys, self.provider_calls)
+        calls = (self._calls, self._answered, self._unanswered, self._open_keys)
+        self._calls_held = (*calls, self.provider_calls)
         super().interrupt_turn(reason, at)
 
 

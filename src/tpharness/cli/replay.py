@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tpharness.checks import Delivery
 from tpharness.cli.options import Argument, Exit, FollowLinksOption, Option
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
-from tpharness.journal import Interrupted, UserTurn
+from tpharness.journal import Interrupted, UserTurn, needs_partial
 from tpharness.printable import say
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.report import failure_lines
@@ -23,6 +22,7 @@ from tpharness.run.play import PlayedCase, comparison_mode
 from tpharness.run.requests import parse_compare
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
+from tpharness.run.trail import Pace
 from tpharness.scenario import load_scenario
 from tpharness.scenario.outline import outline
 from tpharness.scenario_files import find_files, is_built_in
@@ -105,7 +105,7 @@ def _show_server(case: Case, version: Version, played: PlayedCase, session: Sess
         return
     script = make_script(case)
     reference = ReferenceServer(script)
-    watch = _Watch(version)
+    watch = _Watch(version, reference, partial=needs_partial(script.readings))
     for turn, scripted in zip(case.scenario.turns, script.turns, strict=True):
         if isinstance(scripted, UserTurn):
             reference.user(scripted)
@@ -114,6 +114,7 @@ def _show_server(case: Case, version: Version, played: PlayedCase, session: Sess
             say("  (the scenario gives this run as a stream only)")
         else:
             _server_run(reference, scripted, watch)
+    watch.end()
     for finding in reference.findings():
         say(f"  finding: {finding.line()}")
 
@@ -150,16 +151,16 @@ def _show_thread(output: TargetOutput, version: Version) -> None:
 def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> None:
     for packet in serve_run(session, run):
         if packet.event is not None:
-            threads = session.threads(Interrupted(reason="(cut here)", at=packet.at))
-            watch.step(f"{packet.event:>4} {event_line(run.events[packet.event])}", threads)
+            watch.step(f"{packet.event:>4} {event_line(run.events[packet.event])}", packet.at)
     cut = run.interruption
-    watch.step(f"     {f'interrupted: {cut.reason}' if cut else 'end of the run'}", session.threads())
+    watch.step(f"     {f'interrupted: {cut.reason}' if cut else 'end of the run'}")
 
 
 def _show_client(case: Case, version: Version, played: PlayedCase, session: Session) -> None:
     """Show what the client was given; the reference's thread is shown as it grows, another client's at its end."""
-    reference = None if is_foreign(session.players.client) else ReferenceClient(make_script(case))
-    watch = _Watch(version)
+    script = make_script(case)
+    reference = None if is_foreign(session.players.client) else ReferenceClient(script)
+    watch = None if reference is None else _Watch(version, reference, partial=needs_partial(script.readings))
     say("", "client")
     for turn in played.turns:
         if not isinstance(turn, Stream):
@@ -172,19 +173,21 @@ def _show_client(case: Case, version: Version, played: PlayedCase, session: Sess
         for packet in turn.packets:
             for piece in split_frames(packet.data):
                 text = f"     {shorten(piece.decode('utf-8', 'replace').rstrip(), 110)}"
-                if reference is None:
+                if reference is None or watch is None:
                     say(f"  {text}")
                     continue
                 reference.feed(piece, packet.at)
-                watch.step(text, reference.threads(Interrupted(reason="(cut here)", at=packet.at)))
+                watch.step(text, packet.at)
         end = f"     end of the stream: {turn.end.reason or 'the body ends'}"
-        if reference is None:
+        if reference is None or watch is None:
             say(f"  {end}")
         else:
             reference.close(turn.end)
-            watch.step(end, reference.threads())
-    if reference is None:
+            watch.step(end)
+    if watch is None:
         _show_thread(played.received, version)
+    else:
+        watch.end()
     for finding in reference.findings() if reference is not None else ():
         say(f"  finding: {finding.line()}")
 
@@ -215,16 +218,35 @@ def _user(turn: UserTurn) -> None:
 
 
 class _Watch:
-    """Prints a step, and the outline of the thread if the step changed it."""
+    """Prints a step, and the outline of the thread if the step changed it.
 
-    def __init__(self, version: Version) -> None:
-        self._version = version
-        self._seen: list[str] = []
+    Of a long stream it looks at ever fewer threads, since each is rendered and printed anew; `end` says how many it
+    left out. Without a time a step is the end of a run or a stream, whose thread is always shown.
+    """
 
-    def step(self, text: str, threads: Mapping[Version, dict[str, Any]]) -> None:
+    def __init__(self, version: Version, session: ReferenceServer | ReferenceClient, *, partial: bool) -> None:
+        self._version, self._session = version, session
+        self._partial = partial  # under a reading that keeps open parts each delta of one is a change
+        self._shown: list[str] = []
+        self._pace, self._state = Pace(), -1
+
+    def step(self, text: str, at: str | None = None) -> None:
         say(f"  {text}")
-        lines = outline(threads[self._version])
-        if lines != self._seen:
-            self._seen = lines
+        if at is not None and not self._is_next():
+            return
+        cut = None if at is None else Interrupted(reason="(cut here)", at=at)
+        lines = outline(self._session.threads(cut)[self._version])
+        if lines != self._shown:
+            self._shown = lines
             for line in lines or ["(no turns)"]:
                 say(f"         => {line}")
+
+    def _is_next(self) -> bool:
+        """Whether a document could show a change, and its turn has come."""
+        before, self._state = self._state, self._session.version
+        return (self._partial or before != self._state) and self._pace.looks()
+
+    def end(self) -> None:
+        if self._pace.skipped:
+            shown = self._pace.seen - self._pace.skipped
+            say(f"  (of {self._pace.seen} states of the thread {shown} were looked at: ever fewer of a long stream)")

@@ -44,6 +44,7 @@ class JournalWriter:
         self._answered: set[int] = set()
         self.provider_calls = ProviderCalls()
         """The calls of the thread that the provider executes (R42)."""
+        self._unanswered: dict[str, int] = {}  # those of the calls that have no return
         self._next_call = 0
         self._response_number = 0
         self._user_parts: Sequence[Mapping[str, Any]] = ()
@@ -69,7 +70,8 @@ class JournalWriter:
         self._settled_count = self._not_events = 0
         self._first_key, self._has_late_return = self._next_call, False
         self._first_response = self._response_number + 1
-        self._open_keys: set[int] = set()
+        self._open_keys: dict[int, str] = {}
+        self._held_in: dict[int | None, tuple[OpenResponse, OpenPart]] = {}  # where each call of the tail is
         self._response: OpenResponse | None = None
         self._said = self._said_before_response = False  # whether a complete part or a prompt has come (R9)
         self._usage: dict[str, int] = {}
@@ -117,15 +119,17 @@ class JournalWriter:
         self._need_turn()
         self.provider_calls = self._provider_calls_if_cut()
         if self._held is not None:  # R27: what came after the error does not count, so its returns answered nothing
-            self._calls, self._answered, self._open_keys, self.provider_calls = self._calls_held
-        self._calls = {call_id: key for call_id, key in self._calls.items() if key not in self._open_keys}
+            self._calls, self._answered, self._unanswered, self._open_keys, self.provider_calls = self._calls_held
+        for key, call_id in self._open_keys.items():
+            if self._calls.get(call_id) == key:
+                self._forget_call(call_id)
         self._close(Interrupted(reason=recorded_reason(reason), at=at))
 
     def hold_interruption(self, reason: str, at: str) -> None:
         """Remember the turn as interrupted here, in case it does not complete after all (R27)."""
         self._need_turn()
         if self._held is None:
-            calls = (dict(self._calls), set(self._answered), set(self._open_keys))
+            calls = (dict(self._calls), set(self._answered), dict(self._unanswered), dict(self._open_keys))
             self._calls_held = (*calls, self._provider_calls_if_cut())
             self._held = replace(self._turn(partial=True), end=Interrupted(reason=reason, at=at))
             self.version += 1
@@ -193,9 +197,8 @@ class JournalWriter:
     def amend_part(self, part: OpenPart, **fields: Any) -> None:
         """Change fields of a complete call that has no return, as its tool-call event may have the arguments (R10)."""
         part.fields = {**part.fields, **fields}
-        for entry in self._entries:
-            if isinstance(entry, OpenResponse) and part in entry.parts:
-                entry.frozen = None
+        if part.call_key in self._held_in:
+            self._held_in[part.call_key][0].frozen = None
         self.version += 1
 
     def add_part(self, kind: str, fields: Mapping[str, Any]) -> None:
@@ -254,7 +257,7 @@ class JournalWriter:
         response = self._need_response()
         for part in response.parts:
             if part.complete and part.kind == "tool-call":
-                self._calls.pop(part.fields["tool_call_id"], None)
+                self._forget_call(part.fields["tool_call_id"])
         self.provider_calls.drop(response.parts)
         index = next(i for i in reversed(range(len(self._entries))) if self._entries[i] is response)  # among the last
         kept = [e for e in self._entries[index + 1 :] if not (isinstance(e, Event) and e.bound)]
@@ -280,7 +283,7 @@ class JournalWriter:
     @property
     def waiting_calls(self) -> frozenset[str]:
         """The ids of the calls that have no return."""
-        return frozenset(call_id for call_id, key in self._calls.items() if key not in self._answered)
+        return frozenset(self._unanswered)
 
     def tool_name(self, call_id: str) -> str | None:
         """Return the tool's name of the latest call with this id."""
@@ -294,22 +297,19 @@ class JournalWriter:
     def note_running(self, call_id: str, at: str, output: Any = None) -> None:
         """Record that the tool of a complete call runs at a time, with its output so far, if there is any."""
         key = self._calls.get(call_id)
-        for entry in reversed(self._entries) if key is not None else ():
-            if not isinstance(entry, OpenResponse):
-                continue
-            part = next((part for part in entry.parts if part.call_key == key), None)
-            if part is not None:
-                since = part.running.started_at if part.running is not None else at
-                part.running = Running(started_at=since, output=output)
-                entry.frozen = None
-                return
+        if key in self._held_in:
+            response, part = self._held_in[key]
+            since = part.running.started_at if part.running is not None else at
+            part.running = Running(started_at=since, output=output)
+            response.frozen = None
 
     def add_return(self, call_id: str, kind: str, fields: Mapping[str, Any], at: str) -> None:
         """Record the return of a known call. The first return stands (R14); the caller reports a second one."""
         self._need_turn()
         key = self._calls[call_id]
         self._answered.add(key)
-        self._open_keys.discard(key)
+        self._unanswered.pop(call_id, None)
+        self._open_keys.pop(key, None)
         self._said = True
         self._has_late_return = self._has_late_return or key < self._first_key
         entry = Return(call_id=call_id, agent_id=self._agent_id, at=at, kind=kind, fields=fields, call_key=key)
@@ -374,11 +374,16 @@ class JournalWriter:
         self.provider_calls.note(part)
         if part.kind == "tool-call":
             key, self._next_call = self._next_call, self._next_call + 1
-            self._calls[part.fields["tool_call_id"]] = key
+            self._calls[part.fields["tool_call_id"]] = self._unanswered[part.fields["tool_call_id"]] = key
             self._call_names[key] = part.fields.get("tool_name", "")
             part.call_key = key
             response.calls[key] = None
-            self._open_keys.add(key)
+            self._open_keys[key] = part.fields["tool_call_id"]
+            self._held_in[key] = response, part
+
+    def _forget_call(self, call_id: str) -> None:
+        self._calls.pop(call_id, None)
+        self._unanswered.pop(call_id, None)
 
     def _settle(self) -> None:
         """Close the tail into a segment if no interruption can take any of it back (`keep`).
@@ -397,6 +402,7 @@ class JournalWriter:
             self._settled_count += 1
         self._segments = self._segments.append(make_segment(self._entries, partial=False))
         self._entries = []
+        self._held_in = {}
         self._settled_count = self._not_events = 0
         self._has_late_return = False
 
@@ -405,9 +411,7 @@ class JournalWriter:
 
         They stand in one request, whatever comes between them (R61), so the tail stays open for them.
         """
-        return self._has_late_return and any(
-            key < self._first_key and key not in self._answered for key in self._calls.values()
-        )
+        return self._has_late_return and any(key < self._first_key for key in self._unanswered.values())
 
     def _append(self, entry: OpenResponse | Return | Prompt) -> None:
         self._entries.append(entry)
@@ -444,5 +448,6 @@ class JournalWriter:
         self._turns = self._turns.append(turn)
         self.running = False
         self._held = None
+        self._held_in = {}
         self._response = None
         self.version += 1

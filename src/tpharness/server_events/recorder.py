@@ -63,6 +63,7 @@ class Recorder:
         self._index = -1
         self.state = RunState.BETWEEN
         self._parts: dict[int, OpenPart] = {}
+        self._by_call: dict[tuple[str, str], list[OpenPart]] = {}  # those of them that are calls, by kind and id
         self._calls = RunCalls(self._writer)
         self._newest_call: OpenPart | None = None
         self._model: dict[str, Any] = {}
@@ -99,9 +100,8 @@ class Recorder:
 
     def tool_name(self, call_id: str) -> str | None:
         """Return the tool that the thread's call of that id names, complete or still streaming; None without a call."""
-        for part in self._parts.values():
-            if part.kind == "tool-call" and part.fields["tool_call_id"] == call_id:
-                return str(part.fields["tool_name"])
+        for part in self._by_call.get(("tool-call", call_id), ()):
+            return str(part.fields["tool_name"])
         return self._writer.tool_name(call_id)
 
     @property
@@ -173,6 +173,7 @@ class Recorder:
         self._parts[index] = handle
         if kind in _CALLS:
             self._newest_call = handle
+            self._by_call.setdefault((kind, fields["tool_call_id"]), []).append(handle)
         if isinstance(first, str):
             handle.pieces.append(first)
         elif first is not None:
@@ -296,7 +297,7 @@ class Recorder:
     def _reset(self, event: Mapping[str, Any]) -> None:
         del event
         self._writer.reset_response()
-        self._parts = {}
+        self._parts, self._by_call = {}, {}
         self.state = RunState.BETWEEN
 
     def _agent_start(self, event: Mapping[str, Any]) -> None:
@@ -337,7 +338,7 @@ class Recorder:
     def _begin_response(self) -> None:
         self._writer.begin_response(self._at, self._model)
         self._last_finish = None  # R27: it is the last response's, and of this one nothing is known yet
-        self._parts = {}
+        self._parts, self._by_call = {}, {}
         self._calls.begin_response()
         self.state = RunState.RESPONDING
 
@@ -354,16 +355,15 @@ class Recorder:
 
     def _streams(self, call_id: str) -> bool:
         """Whether a call is one of the response that streams: only its own tools end a response (R40)."""
-        held = (p for p in self._parts.values() if p.kind == "tool-call" and p.fields["tool_call_id"] == call_id)
-        return self._writer.response_open and any(held)
+        return self._writer.response_open and ("tool-call", call_id) in self._by_call
 
     def _call_of_output(self, call_id: str) -> OpenPart | None:
         """Return the provider's call that has its output now, complete: its input is sent by then (R10, R42).
 
         It may be one of an earlier response or run. None if the thread has no such call, or if it has had its output.
         """
-        for handle in self._parts.values():
-            if handle.kind == "builtin-tool-call" and handle.fields["tool_call_id"] == call_id and not handle.complete:
+        for handle in self._by_call.get(("builtin-tool-call", call_id), ()):
+            if not handle.complete:
                 self._calls.complete(handle, None)
         calls = self._writer.provider_calls
         return None if calls.answered(call_id) else calls.get(call_id)

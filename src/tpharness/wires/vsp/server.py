@@ -72,6 +72,8 @@ class Encoder:
         self._parts: dict[int, tuple[str, str]] = {}
         self._metadata: dict[int, dict[str, Any]] = {}  # what the end of a text or thinking part will say
         self._calls: dict[str, dict[str, Any]] = {}
+        self._unsent: dict[str, None] = {}  # those of the calls whose input has not been sent
+        self._looked_through = False  # whether what of these can be sent has been, since the last delta
         self._provider_calls = set(waiting_provider_calls)  # those that have no output yet (R42)
         self._provider_outputs: set[str] = set()  # of the response that streams
         self._outstanding: set[str] = set()
@@ -147,7 +149,8 @@ class Encoder:
         if not self._responding or index in self._parts:
             chunks += [*self._end_step(), *self._carry(**self._facts), {"type": "start-step"}]
             self._in_step = self._responding = True
-            self._parts, self._calls, self._provider_outputs, self._last_finish = {}, {}, set(), None
+            self._parts, self._calls, self._unsent = {}, {}, {}
+            self._provider_outputs, self._last_finish = set(), None
         kind, content = part["part_kind"], part.get("content")
         self._said = self._said or kind not in ("text", "thinking", "tool-call", "builtin-tool-call")
         match kind:
@@ -184,6 +187,8 @@ class Encoder:
             self._provider_calls.add(call_id)
         held = args if isinstance(args, Mapping) else None
         self._calls[call_id] = {"toolName": name, "args": held, "held": [], "more": more}
+        self._unsent[call_id] = None
+        self._looked_through = False
         chunks: Chunks = [{"type": "tool-input-start", "toolCallId": call_id, **more, "toolName": name}]
         if isinstance(args, str) and args:
             self._calls[call_id]["held"].append(args)
@@ -214,6 +219,7 @@ class Encoder:
                 held["provider_name"] = delta["provider_name"]
             piece = delta.get("content_delta")
             return [] if piece is None else [ReasoningDeltaChunk(id=ident, delta=piece)]
+        self._looked_through = False
         self._calls[ident]["toolName"] += delta.get("tool_name_delta") or ""
         piece = delta.get("args_delta")
         if isinstance(piece, str):
@@ -342,7 +348,8 @@ class Encoder:
         if not self._responding:
             return []  # R36: nothing streams that could be taken back
         self._provider_calls = (self._provider_calls | self._provider_outputs) - self._calls.keys()
-        self._parts, self._calls, self._outstanding, self._provider_outputs = {}, {}, set(), set()
+        self._parts, self._calls, self._unsent = {}, {}, {}
+        self._outstanding, self._provider_outputs = set(), set()
         self._responding = False
         return [{"type": "reset-step"}]
 
@@ -387,8 +394,12 @@ class Encoder:
         With `waiting`, a call without arguments waits for its event, which may have them, unless it is the call `now`.
         """
         self._responding = False
+        if waiting and self._looked_through:  # each of the others waits for its event
+            return self._announce_call(now)
+        self._looked_through = waiting
         chunks: Chunks = []
-        for call_id, call in self._calls.items():
+        for call_id in tuple(self._unsent):
+            call = self._calls[call_id]
             unsaid = not any(call["held"]) and call["args"] is None
             if not (waiting and call_id != now and unsaid and not call["more"]):
                 chunks += self._announce_call(call_id)
@@ -406,6 +417,7 @@ class Encoder:
         text = "".join(call["held"])
         held = call["args"] if call["args"] is not None else parse_tool_args(text) if text else {}
         call["input"] = call.get("given", held)
+        del self._unsent[call_id]
         self._said = True
         if not call["more"]:  # R42: nobody waits for what the provider executes
             self._announced.add(call_id)
@@ -426,8 +438,7 @@ class Encoder:
 
     def _settle_step(self) -> Chunks:
         """Send finish-step as soon as no call of the step is outstanding."""
-        open_calls = self._outstanding or any("input" not in call for call in self._calls.values())
-        return [] if open_calls or self._responding else self._end_step()
+        return [] if self._outstanding or self._unsent or self._responding else self._end_step()
 
     def _end_step(self) -> Chunks:
         if not self._in_step:
