@@ -248,7 +248,7 @@ def test_a_known_failure_is_expected_and_a_stale_one_is_not(call: Call, folder: 
     assert "\ninterruption-safe" not in done.out
     done = call("app", "safe", "user-leaves/in-arguments", "--baseline", "known.yaml")
     assert (done.code, "baseline-stale" in done.out) == (1, True), done.out
-    assert "\n  its entry in the baseline gives as the reason: The SDK repairs them.\n" in done.out
+    assert "\n  The SDK repairs them. (the reason of its entry in the baseline)\n" in done.out
     assert "baseline-stale: the baseline expects this case to fail, and it has passed\n" in done.out
     assert "to do     take the entry out of the baseline\n" in done.out
 

@@ -51,9 +51,7 @@ def failure_lines(
     lines: list[tuple[str, str]] = []
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
         of_entry = result.outcome is Outcome.STALE and not result.fails_otherwise
-        lines.append(
-            ("", f"its entry in the baseline gives as the reason: {result.reason}" if of_entry else result.reason)
-        )
+        lines.append(("", f"{result.reason} (the reason of its entry in the baseline)" if of_entry else result.reason))
     findings = _of_both_sides(by_change(result.findings))
     mixed = len({finding.level for finding in findings}) > 1
     for finding in findings[:_MOST_FINDINGS]:

@@ -47,12 +47,12 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     if messages is None:
         yield unreadable_view(evidence.view)
         return
-    yield from islice(_reused_ids(evidence, messages), 1)
     pages = [(turn.left, turn.page) for turn in _reloaded(evidence) if turn.page is not None]
     views = [*pages, (evidence.turns[-1].screen, messages)]
-    gone = chain.from_iterable(_differences(evidence, screen, view) for screen, view in views)
+    gone = list(islice(chain.from_iterable(_differences(evidence, screen, view) for screen, view in views), 1))
+    yield from islice(_reused_ids(evidence, () if gone else messages), 1)  # of what differs the advice names the ids
     advice = _OWN_IDS if any(_shared_id(one) for one in (evidence.turns[-1].screen, messages)) else ""
-    yield from (GONE.at(_PLACE, got=got, expected=expected, advice=advice) for got, expected in islice(gone, 1))
+    yield from (GONE.at(_PLACE, got=got, expected=expected, advice=advice) for got, expected in gone)
     yield from islice(_done_halves(evidence, messages), 1)
 
 
