@@ -16,6 +16,7 @@ from tests.seeded_defects.values import on_part
 from tpharness.explore.mutation import Defect
 from tpharness.facts import recorded_reason
 from tpharness.journal import Interrupted, JournalWriter
+from tpharness.journal.provider_calls import ProviderCalls
 from tpharness.wires.vsp.context import OpenParts
 from tpharness.wires.vsp.tool_calls import ToolCalls
 
@@ -100,6 +101,16 @@ def keeping(name: str):
         return forget
 
     return wrap(ToolCalls, "_forget", make)
+
+
+def provider_call_stays(was):
+    """The provider's call stays, and waits, when an application's call has its id."""
+
+    def note(self, part):
+        if part.kind != "tool-call":
+            was(self, part)
+
+    return note
 
 
 class NamedByTheFirst(JournalWriter):
@@ -187,7 +198,13 @@ DEFECTS = (
                 "A failure of a call is taken for the refusal of the call that had its id before.",
                 "_input_errors",
             ),
-            ("provider", "A call whose id a call of the provider had is taken for that one.", "_provider_calls"),
         )
+    ),
+    defect(
+        "provider-stays-with-its-id",
+        "client",
+        "A call whose id a call of the provider had is taken for that one.",
+        "tool.id-reused R36",
+        wrap(ProviderCalls, "note", provider_call_stays),
     ),
 )

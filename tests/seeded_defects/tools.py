@@ -114,7 +114,8 @@ def ordinary_call(was):
 
 def output_makes_call(was):
     def known(self, call_id, chunk):
-        if self._writer.call_key(call_id) is None and call_id not in self._inputs | self._provider_calls:
+        unknown = self._writer.call_key(call_id) is None and self._writer.provider_calls.get(call_id) is None
+        if unknown and call_id not in self._inputs:
             self._lifecycle.ensure_response()
             self._writer.add_part("tool-call", {"tool_name": "unknown", "tool_call_id": call_id, "args": None})
         return was(self, call_id, chunk)

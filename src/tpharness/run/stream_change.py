@@ -26,12 +26,12 @@ from tpharness.targets.contract import Packet, RunScript, Script, Stream
 from tpharness.targets.reference import ReferenceClient, receive_turns
 from tpharness.wires.sse.parser import SseParser
 from tpharness.wires.sse.writer import encode_data, encode_json
+from tpharness.wires.vsp.carrier import CARRIER
 
 __all__ = ["StreamChange"]
 
 _IDS = ("id", "messageId", "approvalId", "parentMessageId")  # a server names these as it likes
 _PIECES = ("delta", "inputTextDelta")  # a server cuts a text where it likes
-_CARRIER = "data-sys-tp"
 _MOST_CHUNKS, _MOST_TRIES = 400, 24
 _SHOWN = 140
 
@@ -93,7 +93,7 @@ class StreamChange:
         if not self._edits or not holds(self._edits):
             return ""
         first, *more = sorted(
-            self._find_fewest(holds), key=lambda edit: _CARRIER in edit.sort
+            self._find_fewest(holds), key=lambda edit: CARRIER in edit.sort
         )  # the chunk, then its facts
         others = f" (and {len(more)} more)" if more else ""
         return f"{self._where(first)} {_words(first)}{others}: {why or 'a client then holds what the server does'}"
@@ -101,7 +101,7 @@ class StreamChange:
     def _find_fewest(self, holds: Callable[[Sequence[_Edit]], bool]) -> list[_Edit]:
         """Leave out what is not needed: first what carriers say, then a sort of chunk at a time, then one by one."""
         edits = list(self._edits)
-        sorts = sorted(dict.fromkeys(edit.sort for edit in edits), key=lambda sort: _CARRIER not in sort)
+        sorts = sorted(dict.fromkeys(edit.sort for edit in edits), key=lambda sort: CARRIER not in sort)
         groups = [[edit for edit in edits if edit.sort == sort] for sort in sorts]
         for group in [*groups, *([edit] for edit in reversed(edits))]:
             rest = [edit for edit in edits if edit not in group]
@@ -242,7 +242,7 @@ def _words(edit: _Edit) -> str:
     if old.said is None or new.said is None or old.kind != new.kind:
         return f"send {_shown(new)}, not {_shown(old)}"
     one, other = old.said, new.said
-    if edit.sort == (_CARRIER, _CARRIER):
+    if edit.sort == (CARRIER, CARRIER):
         one, other = old.said.get("data") or {}, new.said.get("data") or {}
     held = {k: v for k, v in one.items() if k not in other or other[k] != v}
     wanted = {k: v for k, v in other.items() if k not in one or one[k] != v}
@@ -257,6 +257,6 @@ def _words(edit: _Edit) -> str:
 def _shown(chunk: _Chunk | None) -> str:
     if chunk is None:
         return ""
-    if chunk.kind == _CARRIER and chunk.said:
-        return f"a carrier (`{_CARRIER}`) with {shorten(chunk.said.get('data'), _SHOWN)}"
+    if chunk.kind == CARRIER and chunk.said:
+        return f"a carrier (`{CARRIER}`) with {shorten(chunk.said.get('data'), _SHOWN)}"
     return shorten(chunk.said or chunk.data, _SHOWN)

@@ -29,6 +29,7 @@ from tpharness.server_events.returns import (
     event_name,
     outcome_of,
 )
+from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.lifecycle import KNOWN_REASONS
 from tpharness.wires.vsp.records import KnownChunk, ReasoningDeltaChunk, TextDeltaChunk, ToolInputDeltaChunk
 from tpharness.wires.vsp.server_parts import custom_chunk, end_metadata, file_fields, provider_fields, steering_parts
@@ -37,7 +38,7 @@ __all__ = ["Chunks", "Encoder"]
 
 Chunks = list[dict[str, Any] | KnownChunk]
 """What `encode_sse` writes; `to_wire` makes objects of all of them."""
-_CARRIER = "data-sys-tp"
+
 _SOURCE_FIELDS = {"source_id": "sourceId", "media_type": "mediaType"}
 _DELTAS = {"text": "text", "reasoning": "thinking", "tool-input": "tool_call"}
 _WIRE_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_call": "tool-calls"}
@@ -386,7 +387,7 @@ class Encoder:
     def _carry(self, at: Any = None, **facts: Any) -> Chunks:
         if not self._carriers:
             return []
-        return [{"type": _CARRIER, "data": {"timestamp": at or self._at, **facts}, "transient": True}]
+        return [{"type": CARRIER, "data": {"timestamp": at or self._at, **facts}, "transient": True}]
 
     def _announce(self, now: str = "", *, waiting: bool = False) -> Chunks:
         """Send the inputs of the response's calls, which are complete once it has finished (R10).
