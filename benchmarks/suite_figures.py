@@ -11,12 +11,15 @@ import threading
 import time
 from collections import deque
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from benchmarks.figures import Pair, figure
 from benchmarks.http_suite import Unstepped
 from benchmarks.stream_memory import grown
 
+from tpharness.certificate import plan_playing
 from tpharness.explore import mutation
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
@@ -24,6 +27,7 @@ from tpharness.explore.generate.programs import program
 from tpharness.explore.mutation import Defect, Harmless, load_changes, load_scenarios, play_change, record_unharmed
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions, run_suite
+from tpharness.run.judged_before import JudgedBefore
 from tpharness.run.plan import base_case, make_script
 from tpharness.run.play import PlayedCase, Players, play
 from tpharness.run.select import select_scenarios
@@ -32,6 +36,7 @@ from tpharness.scenario import load_scenario
 from tpharness.targets import Reference
 from tpharness.targets.contract import Script
 from tpharness.targets.reference import ReferenceClient, receive_turns
+from tpharness.trace.format import Traced
 from tpharness.verdict import ResultReady, RunFinished, RunStarted
 from tpharness.wires.vsp.encode import DONE, encode_sse
 
@@ -41,6 +46,7 @@ HERE = f"python:{Unstepped.__module__}:{Unstepped.__name__}"
 THERE = "peer:serve"
 TWO_MILLION = 2_000_000
 _PROGRAMS = 6
+_EXAMPLE = Path(__file__).parents[1] / "examples" / "plain_python.py"
 _SCENARIOS_OF_MUTATE = 232
 
 
@@ -143,6 +149,20 @@ def over_http_target(size: int) -> list[float]:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         ratios.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / here)
     return ratios
+
+
+@figure("`certify`, the harness / one `run` on the same target", unit="scenario", head=120, sizes=(30, 120))
+def certify_in_three_orders(size: int) -> Pair:
+    """Play three orders over stdio and judge once what is the same in all; take the time of this process only."""
+    target = f"stdio:{sys.executable} {_EXAMPLE} --stdio"
+    orders = [replace(one, ids=_ids(size), trace=Traced.FAILED) for one in plan_playing(server=target, client=target)]
+
+    def certify() -> None:
+        known = JudgedBefore()
+        for one in orders:
+            deque(run_suite(replace(one, judged_before=known)), maxlen=0)
+
+    return Pair(ours=certify, peer=lambda: _play(target, size))
 
 
 @figure("importing the runner / the first result of `run --jobs 2`", unit="worker", at_least=2, head=2, sizes=(2,))
