@@ -184,6 +184,8 @@ def test_what_may_be_wrong_is_printed_as_far_as_the_level_says(command: str, tmp
         assert (line == f"-:1: {hidden}") is (level == "must")
     assert results[0] == results[1]
     assert results[0].count(b"\n") == 3
+    again = call(command, "-", "--from", "ai-sdk", "-o", str(target), "--resume", stdin=text)
+    assert "3 of them as before" in again.out + again.err  # the level decides no result
 
 
 def test_strict_imports_only_what_is_whole(tmp_path: Path, call: Any) -> None:
@@ -336,7 +338,6 @@ def test_a_command_is_recorded_by_the_options_that_decide_its_results() -> None:
         "accept --repair": False,
         "--writes": True,
         "--prints": False,
-        "--level": "may",
     }
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,7 +43,7 @@ class ImportFrom:
     thread_id: str | None
     at: str
     strict: bool
-    level: Level = Level.MAY
+    level: Level = field(default=Level.MAY, repr=False)  # decides what is printed, and no result
     folder: str = ""
     """The name of the folder that was given, if there was only one: two folders have equal names of files."""
 

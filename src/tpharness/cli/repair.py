@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from tpharness.cli.batch.each import BatchOptions, each_document
@@ -65,7 +65,7 @@ class RepairIn:
     by: RepairBy
     writes: bool
     prints: bool
-    level: Level = Level.MAY
+    level: Level = field(default=Level.MAY, repr=False)  # decides what is printed, and no result
 
     def __call__(self, document: BatchDocument) -> DocumentDone:
         parsed = parse_document(document)
