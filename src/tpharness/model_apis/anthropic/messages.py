@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.findings import Finding, Kind
+from tpharness.model_apis.chat_messages import open_messages
 from tpharness.model_apis.rule import ApiRule, malformed_finding
-from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string
+from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string
 
 __all__ = [
     "anthropic_rule",
@@ -47,29 +48,13 @@ def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
 
     The payload is the list of messages, or an object with `messages` and `system`.
     """
-    whole = isinstance(payload, Mapping)
-    messages = payload.get("messages") if whole else payload
-    prefix = "/messages" if whole else ""
-    found = entries(messages, prefix)
-    wrong = list(_check_messages(messages, found, prefix))
-    system = payload.get("system") if whole else None
+    found, wrong = open_messages(payload, roles=_ROLES, check=_check_content)
+    system = payload.get("system") if isinstance(payload, Mapping) else None
     if system is not None:
         prompt = PayloadEntry("/system", {"role": "system", "content": system})
         wrong += _check_content(prompt)
         found = [prompt, *found]
     return found, wrong
-
-
-def _check_messages(messages: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
-    if not isinstance(messages, list) or not messages:
-        yield malformed_finding(prefix, "list of messages", messages)
-    for entry, item in zip(found, as_list(messages), strict=True):
-        if not isinstance(item, Mapping):
-            yield malformed_finding(entry.pointer, "message object", item)
-            continue
-        if item.get("role") not in _ROLES:
-            yield malformed_finding(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", item.get("role"))
-        yield from _check_content(entry)
 
 
 def content_pointer(entry: PayloadEntry) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import Finding
+from tpharness.model_apis.chat_messages import open_messages
 from tpharness.model_apis.rule import malformed_finding
-from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string, value_of
+from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, value_of
 
 __all__ = ["TOOLS", "blocks", "call_ids", "open_payload", "result_ids", "role"]
 
@@ -35,29 +36,18 @@ def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
     The payload is the list of messages, or an object with `messages`. Of a whole request, which has more than these,
     the system prompt and the model, the last entry is its `toolConfig`.
     """
-    whole = isinstance(payload, Mapping)
-    messages = payload.get("messages") if whole else payload
-    prefix = "/messages" if whole else ""
-    found = entries(messages, prefix)
-    wrong = list(_check_messages(messages, found, prefix))
-    if whole and payload.keys() - {"messages", "system", "model", "modelId"}:
+    found, wrong = open_messages(payload, roles=_ROLES, check=_check_content)
+    if isinstance(payload, Mapping) and payload.keys() - {"messages", "system", "model", "modelId"}:
         found.append(PayloadEntry(TOOLS, {"toolConfig": payload.get("toolConfig")}))
     return found, wrong
 
 
-def _check_messages(messages: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
-    if not isinstance(messages, list) or not messages:
-        yield malformed_finding(prefix, "list of messages", messages)
-    for entry, item in zip(found, as_list(messages), strict=True):
-        if not isinstance(item, Mapping):
-            yield malformed_finding(entry.pointer, "message object", item)
-            continue
-        if item.get("role") not in _ROLES:
-            yield malformed_finding(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", item.get("role"))
-        if not isinstance(item.get("content"), list):
-            yield malformed_finding(f"{entry.pointer}/content", "list of blocks", item.get("content"))
-        for index, block in enumerate(as_list(item.get("content"))):
-            yield from _check_block(block, f"{entry.pointer}/content/{index}")
+def _check_content(entry: PayloadEntry) -> Iterator[Finding]:
+    content, pointer = entry.value.get("content"), f"{entry.pointer}/content"
+    if not isinstance(content, list):
+        yield malformed_finding(pointer, "list of blocks", content)
+    for index, block in enumerate(as_list(content)):
+        yield from _check_block(block, f"{pointer}/{index}")
 
 
 def _check_block(block: Any, pointer: str) -> Iterator[Finding]:

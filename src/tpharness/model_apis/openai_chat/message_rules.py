@@ -7,8 +7,9 @@ from itertools import islice, pairwise, takewhile
 from typing import Any
 
 from tpharness.findings import Finding, Kind
+from tpharness.model_apis.chat_messages import open_messages
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options, malformed_finding
-from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string, value_of
+from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, value_of
 
 __all__ = ["RULES", "open_payload"]
 
@@ -21,25 +22,12 @@ def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
 
     The payload is the list of messages, or an object with `messages`.
     """
-    whole = isinstance(payload, Mapping)
-    messages = payload.get("messages") if whole else payload
-    prefix = "/messages" if whole else ""
-    found = entries(messages, prefix)
-    return found, list(_check_messages(messages, found, prefix))
+    return open_messages(payload, roles=_ROLES, check=_check_message)
 
 
-def _check_messages(payload: Any, messages: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
-    if not isinstance(payload, list) or not payload:
-        yield malformed_finding(prefix, "list of messages", payload)
-    for entry, item in zip(messages, as_list(payload), strict=True):
-        if not isinstance(item, Mapping):
-            yield malformed_finding(entry.pointer, "message object", item)
-            continue
-        role = item.get("role")
-        if role not in _ROLES:
-            yield malformed_finding(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", role)
-        yield from _check_content(entry, optional=role in ("assistant", "function"))
-        yield from _check_calls(entry)
+def _check_message(entry: PayloadEntry) -> Iterator[Finding]:
+    yield from _check_content(entry, optional=entry.value.get("role") in ("assistant", "function"))
+    yield from _check_calls(entry)
 
 
 def _check_content(entry: PayloadEntry, *, optional: bool) -> Iterator[Finding]:
