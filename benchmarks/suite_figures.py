@@ -27,6 +27,7 @@ from tpharness.explore.generate.programs import program
 from tpharness.explore.mutation import Defect, Harmless, load_changes, load_scenarios, play_change, record_unharmed
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions, run_suite
+from tpharness.run.engine import play_suite
 from tpharness.run.judged_before import JudgedBefore
 from tpharness.run.plan import base_case, make_script
 from tpharness.run.play import PlayedCase, Players, play
@@ -160,7 +161,7 @@ def certify_in_three_orders(size: int) -> Pair:
     def certify() -> None:
         known = JudgedBefore()
         for one in orders:
-            deque(run_suite(replace(one, judged_before=known)), maxlen=0)
+            deque(play_suite(one, known), maxlen=0)
 
     return Pair(ours=certify, peer=lambda: _play(target, size))
 

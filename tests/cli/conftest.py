@@ -38,7 +38,7 @@ def run_in_process(*args: str) -> object:
     return ended.value.code
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def judged_both_ways() -> Iterator[None]:
     """Have `certify` judge what it has judged before, too, and compare."""
     with pytest.MonkeyPatch.context() as patch:

@@ -42,8 +42,9 @@ from tpharness.report import Report
 from tpharness.report.json import render_json
 from tpharness.report.progress import watch_run_events
 from tpharness.report.trace import TraceReport
-from tpharness.run import RunOptions, run_suite
+from tpharness.run import RunOptions
 from tpharness.run.baselines import load_baseline
+from tpharness.run.engine import play_suite
 from tpharness.run.judged_before import JudgedBefore
 from tpharness.run.session import Session
 from tpharness.run.tracing.secrets import find_secrets
@@ -145,10 +146,14 @@ def _parse_expiry(text: str) -> str:
     return until.isoformat(timespec="seconds")
 
 
-def play_order(options: RunOptions, trace: Callable[[RunEvent], None] | None = None) -> Report:
+def play_order(
+    options: RunOptions,
+    trace: Callable[[RunEvent], None] | None = None,
+    judged_before: JudgedBefore | None = None,
+) -> Report:
     """Play one run to its end and return its report; what ends it early is raised."""
     report = Report()
-    take_all(watch_run_events(run_suite(options)), report, None, trace)
+    take_all(watch_run_events(play_suite(options, judged_before)), report, None, trace)
     return report
 
 
@@ -161,7 +166,7 @@ def _play(runs: Sequence[RunOptions], *, first: int) -> Playing:
     where = " and ".join(find_secrets([spec]).text(spec) for spec in specs)
     for number, options in enumerate(runs):
         say(f"order {number + 1} of {len(runs)} ({options.order or 'by id'}) on {where}{over(options.wire)}", err=True)
-        report, trace = _play_traced(replace(options, judged_before=judged_before))
+        report, trace = _play_traced(options, judged_before)
         reports[f"report-{first + number}.json"] = render_json(report).encode()
         if trace is not None:
             traces[f"trace-{first + number}.zip"] = trace
@@ -171,14 +176,14 @@ def _play(runs: Sequence[RunOptions], *, first: int) -> Playing:
     return Playing(server=server, client=client, reports=reports, traces=traces)
 
 
-def _play_traced(options: RunOptions) -> tuple[Report, bytes | None]:
+def _play_traced(options: RunOptions, judged_before: JudgedBefore) -> tuple[Report, bytes | None]:
     """Play one order; return its report, and the bytes of its trace, None if nothing failed."""
     with tempfile.TemporaryDirectory(prefix="tpharness-certify-") as folder:
         path = Path(folder) / "trace.zip"
         trace = TraceReport(path, Traced.FAILED, targets=[options.server, options.client], whole=True)
         try:
             feed = partial(trace.feed, server=options.server, client=options.client)
-            report = play_order(replace(options, trace=Traced.FAILED), feed)
+            report = play_order(replace(options, trace=Traced.FAILED), feed, judged_before)
         finally:
             trace.close()
         return report, path.read_bytes() if path.exists() else None

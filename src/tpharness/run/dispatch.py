@@ -42,8 +42,11 @@ __all__ = [
 ]
 
 
-def open_session(options: RunOptions) -> Session:
-    """Return the session of the targets that the options name. Entering it opens them."""
+def open_session(options: RunOptions, judged_before: JudgedBefore | None = None) -> Session:
+    """Return the session of the targets that the options name. Entering it opens them.
+
+    `judged_before` has the results of earlier runs with these options on the same targets.
+    """
     return Session(
         server=options.server,
         client=options.client,
@@ -53,7 +56,7 @@ def open_session(options: RunOptions) -> Session:
         faults=options.faults,
         trace=options.trace,
         wire=options.wire,
-        judged_before=options.judged_before,
+        judged_before=judged_before,
         alone=options.order is not None or (options.server.startswith("peer:") and _kills(options)),
     )
 

@@ -29,9 +29,10 @@ from tpharness.verdict.traceability import count_as_played, find_unexercised_cla
 from tpharness.wires.registry import DEFAULT_WIRE
 
 if TYPE_CHECKING:
+    from tpharness.run.judged_before import JudgedBefore
     from tpharness.run.shard import Shard
 
-__all__ = ["choose_baseline", "run_suite"]
+__all__ = ["choose_baseline", "play_suite", "run_suite"]
 
 
 def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
@@ -40,12 +41,20 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
     Before the first event it may raise UsageError, InputError, or TargetError if a target cannot be reached or does not
     answer with its capabilities.
     """
+    return play_suite(options)
+
+
+def play_suite(options: RunOptions, judged_before: JudgedBefore | None = None) -> Generator[RunEvent, None, None]:
+    """Play as `run_suite` does.
+
+    `judged_before` has the results of earlier runs with these options on the same targets, and takes those of this one.
+    """
     everything = list(strike(choose_scenarios(options), options))
     selected = everything if options.shard is None else options.shard.select_from(everything)
     baseline = choose_baseline(options)
     run = CaseRun(baseline)
     with ExitStack() as open_:
-        session = open_session(options)
+        session = open_session(options, judged_before)
         check_places(selected, options.ids, session.players, wire=session.wire)
         open_.enter_context(session)
         workers = choose_workers(selected, options, session)

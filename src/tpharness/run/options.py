@@ -14,7 +14,6 @@ from tpharness.trace.format import Traced
 from tpharness.wires.registry import DEFAULT_WIRE
 
 if TYPE_CHECKING:
-    from tpharness.run.judged_before import JudgedBefore
     from tpharness.run.keyword import Keyword
     from tpharness.run.order import Order
     from tpharness.run.shard import Shard
@@ -44,7 +43,7 @@ class RunOptions:
     instead (`local`, `local:N`, `tcp://HOST:PORT`). `maxfail` is the number of failed cases after which the run ends, 0
     for no limit. `baseline` is a file of known failures; None means the built-in ones for built-in scenarios, and none
     for others. `trace` says which results come with what a trace needs; no verdict depends on it. `wire` is the name of
-    what the streams are, or all. `judged_before` has the results of earlier runs with these options.
+    what the streams are, or all.
     """
 
     ids: tuple[str, ...] = ()
@@ -70,7 +69,6 @@ class RunOptions:
     baseline: Path | None = None
     trace: Traced = Traced.NONE
     wire: str = "vsp"
-    judged_before: JudgedBefore | None = None
 
     @property
     def whole_suite(self) -> bool:
