@@ -33,6 +33,7 @@ IDLE = Kind("approved-not-run")
 NOT_RUN = Kind("tool-not-run")
 NOT_ON_WIRE = Kind("calls-not-on-the-wire")
 _NOT_APPROVED = "no run of a call that its user was asked to approve, and has not approved"
+_APPROVED = "a run of each call that its user has approved"
 _SAID_OF = "uncut/tool-call"
 _LEAST_LETTERS = 3  # a shorter value of an argument may stand in any sentence
 
@@ -93,7 +94,7 @@ def _idle(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | Non
         idle = not runs.get(call.call_id) if runs is not None else counted_runs is not None and counted_runs < number
         if idle:
             got = f"no run of {call.name} ({call.call_id}), which is {call.state} on the screen"
-            yield IDLE.at(at(last), got=got, expected="a run of each call that its user has approved")
+            yield IDLE.at(at(last), got=got, expected=_APPROVED)
 
 
 def calls_after_cut(evidence: AppEvidence, turn: TurnSeen) -> tuple[Call, ...]:
@@ -122,7 +123,10 @@ def _not_run(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | 
         if idle is not None:
             told = [result.content for asked in turn.asked for result in asked.told_results()]
             got = f"no run of {idle.name} ({idle.call_id}); the model is told: {next(iter(told), 'no result')}"
-            yield NOT_RUN.at(at(turn), got=got, expected="a run of the tool: what was cut before is over")
+            if any(call.approved and call.call_id == idle.call_id for call in shown_calls(turn.screen)):
+                yield IDLE.at(at(turn), got=got, expected=_APPROVED)
+            else:
+                yield NOT_RUN.at(at(turn), got=got, expected="a run of the tool: what was cut before is over")
 
 
 def _is_noted(call: Call, asked: Asked, evidence: AppEvidence) -> bool:
