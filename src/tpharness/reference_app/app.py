@@ -101,6 +101,7 @@ class ReferenceApp:
                 Route("/adopt", self._adopt, methods=["POST"]),
                 Route("/resolve", self._resolve, methods=["POST"]),
                 *(Route(f"/{question}", self._answer, methods=["POST"]) for question in QUESTIONS),
+                Route("/keep", self._keep, methods=["POST"]),
                 Route("/content/{digest}", self._content, methods=["GET"]),
                 Route("/openapi.json", self._openapi, methods=["GET"]),
             ],
@@ -253,6 +254,10 @@ class ReferenceApp:
             return _json(answer_question(question, value))
         except TpharnessError as error:
             raise Refusal(422, str(error), hint=error.hint) from None
+
+    async def _keep(self, request: Request) -> Response:
+        value = await read_request(request, self.settings, partial(require_valid, "keepRequest"))
+        raise Refusal(422, f"this server does not keep the history {value['history']}", hint="it declares no histories")
 
     async def _resolve(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "resolveRequest"))
