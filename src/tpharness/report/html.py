@@ -115,8 +115,9 @@ def _with_first(entries: list[PageEntry], reports: Mapping[str, Report]) -> list
     groups = next((found for report in reports.values() if (found := failure_groups(report))), None)
     if not groups:
         return entries
-    name = groups[0][0].smallest.id
-    return sorted(entries, key=lambda entry: (entry.id != name, entry.id != name.partition("@")[0]))
+    case = groups[0][0].smallest.id
+    first = case if any(entry.id == case for entry in entries) else case.partition("@")[0]
+    return sorted(entries, key=lambda entry: entry.id != first)
 
 
 def _is_application(reports: Iterable[Report]) -> bool:
