@@ -49,7 +49,7 @@ def test_a_place_that_no_scenario_has_says_so(call: Any) -> None:
     (row,) = [line for line in called.out.splitlines() if line.strip().startswith("tool running") and "✓" not in line][
         :1
     ]
-    assert "no place" in row
+    assert "never" in row
 
 
 def test_own_scenarios_are_all_compared(call: Any, tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ def test_own_scenarios_are_all_compared(call: Any, tmp_path: Path) -> None:
         (["compare", "--json", "--markdown"], "two forms of one output"),
         (["compare", "cycles/three-steps@event-3"], "compare cycles/three-steps"),
         (["run", "--dialect", "lang"], "message-parts/plan"),
-        (["run", "--dialect", "langchain", "--client", "reference"], "leave --server, --client"),
+        (["run", "--dialect", "langchain", "--client", "reference"], "leave --client"),
         (["run", "--dialect", "langchain", "--fault", "all"], "without faults"),
-        (["run", "--dialect", "message-parts", "--compare", "content"], "leave --server"),
+        (["run", "--dialect", "message-parts", "--compare", "content"], "leave --client"),
     ],
 )
 def test_wrong_use_is_told_in_a_line(call: Any, arguments: list[str], said: str) -> None:

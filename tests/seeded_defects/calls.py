@@ -154,6 +154,7 @@ def only_ended_calls(was):
 def only_ended_calls_told(was):
     def result(self, event):
         self._calls = {name: call for name, call in self._calls.items() if "input" in call}
+        self._unsent = {}
         return was(self, event)
 
     return result
