@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.specifiers import SpecifierSet
 from tests.blocked import calls_without, python_without
 from tests.cli.conftest import Called
 
@@ -195,3 +196,13 @@ def test_a_project_that_does_not_use_the_plugin_has_nothing_of_it(tmp_path: Path
     assert set(done.stdout.partition("NEW ")[2].split()) <= MAY_BE_IMPORTED_BY_THE_PLUGIN
     assert done.stdout.count("1 passed") == 2
     assert "tpharness" not in done.stdout.partition("NEW ")[0]
+
+
+def test_what_is_pinned_can_be_installed_on_the_oldest_python() -> None:
+    """The first 3.11 has no other choice than these: pip finds no candidate for one that wants a later Python."""
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
+    pinned = set(re.findall(r"^([\w.-]+)==", (TOP / "constraints.txt").read_text("utf-8"), re.MULTILINE))
+    needs = {one.metadata["Name"]: str(one.metadata.json.get("requires_python", "")) for one in distributions()}
+    looked_at = {name: need for name, need in needs.items() if name in pinned}
+    assert len(looked_at) > 100
+    assert {name: need for name, need in looked_at.items() if oldest not in SpecifierSet(need)} == {}
