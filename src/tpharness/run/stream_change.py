@@ -37,7 +37,7 @@ _SHOWN = 140
 
 
 class _Chunk(NamedTuple):
-    """A chunk of a stream, None where it is no object; when it was sent, and for which server event."""
+    """A chunk of a stream, None where it is not an object; when it was sent, and for which server event."""
 
     said: dict[str, Any] | None
     data: bytes
