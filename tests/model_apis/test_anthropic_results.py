@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tpharness.model_apis.anthropic.history import NO_WORDS, write_payload
+from tpharness.model_apis.anthropic.history import write_payload
+from tpharness.model_apis.history_parts import NO_WORDS
 
 WORDS = [{"type": "text", "text": NO_WORDS}]
 

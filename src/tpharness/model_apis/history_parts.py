@@ -17,6 +17,8 @@ from tpharness.facts import parse_tool_args
 from tpharness.model_apis.shape import as_list, string, value_of
 
 __all__ = [
+    "NO_WORDS",
+    "REDACTED",
     "ToolResult",
     "call_arguments",
     "compact_json",
@@ -35,6 +37,10 @@ __all__ = [
     "unsupported_content",
 ]
 
+NO_WORDS = "(the tool failed without a message)"
+"""What a failed tool is sent to have said that said nothing, to an API that wants a content."""
+REDACTED = ("redacted_thinking", "redacted_content")
+"""The ids of thinking that nobody can read: its signature is what the model wrote."""
 _FILES = ("image-url", "audio-url", "video-url", "document-url", "binary")
 _FAILED = ("error", "validation_error", "failed", "retried")
 _RETRIED = ("validation_error", "retried")

@@ -7,6 +7,8 @@ from typing import Any
 
 from tpharness.model_apis.anthropic.row import ANTHROPIC
 from tpharness.model_apis.history_parts import (
+    NO_WORDS,
+    REDACTED,
     call_arguments,
     content_items,
     decode_text,
@@ -19,12 +21,7 @@ from tpharness.model_apis.history_parts import (
 )
 from tpharness.model_apis.shape import string
 
-__all__ = ["NO_WORDS", "additions", "write_payload"]
-
-NO_WORDS = "(the tool failed without a message)"
-"""What a failed tool is sent to have said that said nothing: the API wants a text."""
-
-_REDACTED = ("redacted_thinking", "redacted_content")
+__all__ = ["additions", "write_payload"]
 
 
 def write_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -67,7 +64,7 @@ def _response(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 blocks.append(_text(content))
             case "thinking":
                 signature = own_signature(part, ANTHROPIC.issuers)
-                if signature and string(part, "thinking_id", "id") in _REDACTED:
+                if signature and string(part, "thinking_id", "id") in REDACTED:
                     blocks.append({"type": "redacted_thinking", "data": signature})
                 elif signature:
                     blocks.append({"type": "thinking", "thinking": content, "signature": signature})

@@ -7,6 +7,8 @@ from typing import Any
 
 from tpharness.model_apis.bedrock.row import BEDROCK
 from tpharness.model_apis.history_parts import (
+    NO_WORDS,
+    REDACTED,
     call_arguments,
     content_items,
     kind_of,
@@ -18,10 +20,7 @@ from tpharness.model_apis.history_parts import (
 )
 from tpharness.model_apis.shape import string
 
-__all__ = ["NO_WORDS", "additions", "write_payload"]
-
-NO_WORDS = "(the tool failed without a message)"
-"""What a failed tool is sent to have said that said nothing: the API wants a content."""
+__all__ = ["additions", "write_payload"]
 
 _IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 _DOCUMENTS = {
@@ -35,7 +34,6 @@ _DOCUMENTS = {
     "application/vnd.ms-excel": "xls",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
 }
-_REDACTED = ("redacted_thinking", "redacted_content")
 
 
 def write_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -75,7 +73,7 @@ def _said(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"text": content}
             case "thinking":
                 signature = own_signature(part, BEDROCK.issuers)
-                if signature and string(part, "thinking_id", "id") in _REDACTED:
+                if signature and string(part, "thinking_id", "id") in REDACTED:
                     yield {"reasoningContent": {"redactedContent": signature}}
                 elif signature:
                     yield {"reasoningContent": {"reasoningText": {"text": content, "signature": signature}}}
