@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Call
+from tests.counting import count_lines
 from tests.run.test_truth import Changed
-from tests.server_events.test_growth_of_events import KINDS, count_lines
+from tests.server_events.test_growth_of_events import KINDS
 
 from tpharness.errors import UsageError
 from tpharness.protocol.versions import Version

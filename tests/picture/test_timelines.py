@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from types import FrameType
 from typing import Any
 
 import pytest
+from tests.counting import count_lines
 from tests.scenarios import load_builtin
 
 from tpharness.picture import place_number, place_of_ruling, timeline_of_case, timeline_of_file
@@ -231,24 +229,6 @@ def test_server_events_alone_are_played_to_a_client() -> None:
     assert said[1:] == ["open parts that are discarded: 1", "parts still open when their response finished: 1"]
 
 
-def lines_run(play: Callable[[], object]) -> int:
-    """Return how many lines of Python are run: work that does not depend on the machine."""
-    counted = 0
-
-    def trace(_: FrameType, event: str, __: object) -> Any:
-        nonlocal counted
-        counted += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        play()
-    finally:
-        sys.settrace(before)
-    return counted
-
-
 def test_the_work_of_a_row_does_not_grow_with_the_steps_before_it() -> None:
     """What has settled is not looked at again: four times the steps are four times the work."""
 
@@ -264,7 +244,7 @@ def test_the_work_of_a_row_does_not_grow_with_the_steps_before_it() -> None:
             ]
         return encode_stream([*chunks, {"type": "finish"}])
 
-    few, many = (lines_run(partial(timeline_of_file, "long.sse", stream(steps))) for steps in (50, 200))
+    few, many = (count_lines(partial(timeline_of_file, "long.sse", stream(steps))) for steps in (50, 200))
     assert many < 4.4 * few
 
 
@@ -303,7 +283,7 @@ def test_every_row_has_the_text_so_far_in_units_of_utf_16(joins: int, monkeypatc
 def test_events_without_times_are_looked_at_once() -> None:
     """The time of a cut is that of the last event that has one, which is not looked for again at each."""
     runs = [RunScript(agent_id="a", started_at="2025-01-20T10:00:00Z", events=({},) * n) for n in (50, 200)]
-    few, many = (lines_run(partial(cut_times, run)) for run in runs)
+    few, many = (count_lines(partial(cut_times, run)) for run in runs)
     assert many < 4.4 * few
 
 

@@ -9,10 +9,10 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from types import FrameType
 
 import pytest
 from benchmarks.long_streams import KINDS, LongWinded
+from tests.counting import count_calls
 from tests.scenarios import load_builtin
 
 from tpharness.checks.growth import first_missing
@@ -36,28 +36,11 @@ def play(middle: bytes, patience: Patience | None = None, trace: Traced = Traced
     return result
 
 
-def count_work(work: Callable[[], object]) -> int:
-    """Return how many functions are called: the same each time, whatever else this machine does."""
-    calls = 0
-
-    def count(_frame: FrameType, what: str, _arg: object) -> None:
-        nonlocal calls
-        calls += what in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_judging_grows_with_the_stream_and_no_faster(kind: str) -> None:
     """Four times as many of a kind are at most 1.2 × four times the work."""
     play(KINDS[kind](4))  # what is loaded once
-    few, many = (count_work(lambda n=n: play(KINDS[kind](n))) for n in (260, 1040))  # type: ignore[misc]
+    few, many = (count_calls(lambda n=n: play(KINDS[kind](n))) for n in (260, 1040))  # type: ignore[misc]
     assert many < 4 * 1.2 * few
 
 
@@ -69,7 +52,7 @@ def test_the_trace_of_a_case_grows_with_the_stream_and_no_faster(kind: str) -> N
     def trace(n: int) -> int:
         record = play(KINDS[kind](n), trace=Traced.ALL).record
         assert record is not None
-        return count_work(lambda: made.append(record.files(Result(id="x", outcome=Outcome.PASSED), Secrets())))
+        return count_calls(lambda: made.append(record.files(Result(id="x", outcome=Outcome.PASSED), Secrets())))
 
     few, many = trace(260), trace(1040)
     assert many < 4 * 1.2 * few

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from types import FrameType
-from typing import Any
 
 import pytest
+from tests.counting import count_lines
 
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import load_text
@@ -62,24 +60,6 @@ KINDS: dict[str, Callable[[int], str]] = {
     "runs with a call that stays open": lambda n: turns(n, "response: [{call: t, id: cN, args: {}}]"),
     "runs that are stopped": lambda n: turns(n, "response: [{call: t, id: cN, args: {a: bcd}, label: lN}]", STOPPED),
 }
-
-
-def count_lines(work: Callable[[], object]) -> int:
-    """Return how many lines of code are run, loops without a call among them: the same each time."""
-    lines = 0
-
-    def count(_frame: FrameType, what: str, _arg: object) -> Any:
-        nonlocal lines
-        lines += what == "line"
-        return count
-
-    before = sys.gettrace()
-    sys.settrace(count)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return lines
 
 
 def serve(kind: str, n: int, wire: str) -> int:
