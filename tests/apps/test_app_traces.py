@@ -72,10 +72,10 @@ def test_a_trace_shows_what_the_model_said_the_user_saw_and_the_model_is_told(tm
     assert [asked["outcome"] for asked in case.asked] == ["disconnected", "completed", "completed"]
     assert b'"inputTextDelta": "\\"Pa"}\n\n' in case.wires["client", 0].data
     text, call, result = turn_facts(case, cut)
-    assert (text.shown.word, text.told.word, text.whole) == ("whole", "whole", True)
+    assert (text.shown.word, text.sent.word, text.whole) == ("whole", "whole", True)
     assert (call.said, call.whole) == ('book_hotel({"city":"Pa)', False)
-    assert (call.shown.word, call.told.word, call.told.text) == ("whole", "other", "book_hotel({})")
-    assert (result.said, result.told.word, result.told.text) == (None, "new", "interrupted")
+    assert (call.shown.word, call.sent.word, call.sent.text) == ("whole", "other", "book_hotel({})")
+    assert (result.said, result.sent.word, result.sent.text) == (None, "new", "interrupted")
     shown = "\n".join(line for _, line in case_lines(case))
     assert "CUT the user closes the tab, after 7 pieces of the model's answer" in shown
     assert "the model is told something else: book_hotel({})" in shown
@@ -89,8 +89,8 @@ def test_all_traces_what_passes_too(tmp_path: Path) -> None:
     assert sorted(entry.case for entry in trace.entries if entry.file) == sorted(ids)
     uncut = trace.case("uncut/tool-call")
     _, call, result = turn_facts(uncut, uncut.turns[0])
-    assert (call.shown.word, call.told.word) == ("whole", "whole")
-    assert (result.shown.word, result.told.word, result.is_result) == ("whole", "whole", True)
+    assert (call.shown.word, call.sent.word) == ("whole", "whole")
+    assert (result.shown.word, result.sent.word, result.is_result) == ("whole", "whole", True)
 
 
 def test_when_a_tool_ran_stands_beside_what_its_user_did(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tpharness.verdict import Outcome
         ("wc -l < {folder}/efects.txt", "fails although the tool has run: .*efects.txt"),
         ("false", "fails although the tool has run: status 1"),
         ("cat {folder}/efects.txt 2>/dev/null | wc -l", "counts 0 before and after a run of book_hotel"),
-        ("echo 4", "counts 4 before and after a run of book_hotel; it ran: the model was told its result"),
+        ("echo 4", "counts 4 before and after a run of book_hotel; it ran: the model was sent its result"),
     ],
 )
 def test_a_command_that_does_not_count_the_tool_is_not_judged_by(tmp_path: Path, command: str, words: str) -> None:

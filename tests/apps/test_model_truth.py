@@ -25,7 +25,7 @@ from tests.apps.by_hand import (
 )
 
 from tpharness.apps.cases.case import Cut, CutBy
-from tpharness.apps.checks.truth import told_twice, unsaid
+from tpharness.apps.checks.truth import sent_twice, unsaid
 from tpharness.apps.client import End, Fetched
 from tpharness.apps.evidence import CutSeen, ReplySeen, has_seen
 from tpharness.apps.provider.exchange import ExchangeOutcome
@@ -180,7 +180,7 @@ def test_a_late_first_request_of_the_next_turn_is_what_is_compared() -> None:
 )
 def test_an_answer_is_told_as_often_as_it_was_said(told: list[str], said: list[str], twice: str) -> None:
     """Each text that is told stands for one answer, whole or its beginning, in whatever order."""
-    assert told_twice(told, said) == twice
+    assert sent_twice(told, said) == twice
 
 
 def test_half_an_answer_that_is_told_twice_is_no_invention() -> None:

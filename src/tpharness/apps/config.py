@@ -54,7 +54,7 @@ class AppConfig:
     routes such as `POST /api/chat/{id}/stop`; `stop_body` is the JSON object that the stop button posts. `regenerate`
     says whether the page has a button for another answer, which posts as `regenerate()` of `useChat` does; `edit`
     whether a message can be edited there, which posts as `sendMessage()` does with the id of a message. `trims` is what
-    the application leaves out of a long chat on purpose: "messages", the oldest ones, told in a summary or not at all;
+    the application leaves out of a long chat on purpose: "messages", the oldest ones, sent as a summary or not at all;
     "tools", the calls of earlier turns with their results, or the contents of these. `outcome_unknown` are the texts by
     which it tells its model that nobody knows whether a tool has run. `allow` are the
     tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.

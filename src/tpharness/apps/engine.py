@@ -372,8 +372,8 @@ def _with_last_words(result: Result, process: AppProcess) -> Result:
     if not process.last_words:
         return result
     end = shorten(process.last_words[-_OUTPUT_SHOWN:], _OUTPUT_SHOWN)
-    told = tuple(replace(f, got=f"{f.got}; the end of its output: {end}") for f in result.findings)
-    return replace(result, findings=told)
+    found = tuple(replace(f, got=f"{f.got}; the end of its output: {end}") for f in result.findings)
+    return replace(result, findings=found)
 
 
 def _exercised(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """Evidence: what was seen of an application in one case. Frozen; the checks read it and nothing else.
 
 Times are seconds of one clock. The provider knows what the model has said; the client knows what the user has seen;
-what the application told the model in between is in each request.
+what the application sent to the model in between is in each request.
 """
 
 from __future__ import annotations
@@ -105,15 +105,15 @@ class Asked:
         """The calls that the model has made: those of a whole answer whose arguments came to their end."""
         return self.called if self.is_whole else ()
 
-    def told_calls(self) -> Iterator[HistoryCall]:
-        """Yield the calls that the model is told it made."""
-        for told in self.history:
-            yield from told.calls
+    def sent_calls(self) -> Iterator[HistoryCall]:
+        """Yield the calls in the history of the request."""
+        for message in self.history:
+            yield from message.calls
 
-    def told_results(self) -> Iterator[HistoryResult]:
-        """Yield the results that the model is told."""
-        for told in self.history:
-            yield from told.results
+    def sent_results(self) -> Iterator[HistoryResult]:
+        """Yield the results in the history of the request."""
+        for message in self.history:
+            yield from message.results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +269,7 @@ class AppEvidence:
     began; `differences` says where a real client posts or holds something else than ours would; `shows_answers` is
     whether the application was seen to show its user an answer of the model word for word, before any case, and
     `goes_on` whether it was seen to ask the model again when a tool had returned, `tells_references` whether it then
-    told the model the reference of the ledger's run, `known_result` what it told as the result, None before any run.
+    sent the model the reference of the ledger's run, `known_result` what it sent as the result, None before any run.
     `outcome_unknown` are the texts by which it says that nobody knows whether a tool has run; `beside` is another chat
     of the same user, whose answers overlap; `shows_calls` is whether the wire between page and application has calls
     at all, where the page keeps the history.
@@ -299,7 +299,7 @@ class AppEvidence:
 
     @property
     def trims_messages(self) -> bool:
-        """Whether the model may be told only the end of the chat."""
+        """Whether the model may be sent only the end of the chat."""
         return self.case.long or "messages" in self.trims
 
     @property

@@ -175,7 +175,7 @@ async def _remembers(player: Player) -> bool:
     evidence = await player.play(basic_cases(None, call_id(token))[0], token)
     _require_alive(evidence)
     later = evidence.turns[-1].asked
-    return bool(later) and any(evidence.turns[0].says in told.text for told in later[0].history)
+    return bool(later) and any(evidence.turns[0].says in message.text for message in later[0].history)
 
 
 async def _stops(player: Player) -> bool:

@@ -37,7 +37,7 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
             own = [finding.with_place(case=case) for finding in check.find(chat)]
             states[check.name] = _worse(states[check.name], state_of(own))
             found += own if chat is evidence else [_in_the_other_chat(finding) for finding in own]
-    found += [_difference(case, told) for chat in chats for told in chat.differences]
+    found += [_difference(case, words) for chat in chats for words in chat.differences]
     failed = CheckState.FAILED in states.values()
     if not failed and _is_uncut(evidence):
         return Result(id=case, outcome=Outcome.NOT_APPLICABLE, checks=states, reason=_UNCUT, seconds=seconds)
@@ -90,9 +90,9 @@ def _in_the_other_chat(finding: Finding) -> Finding:
     return finding.with_place(side=f"the other chat, {finding.place.side or 'all of it'}")
 
 
-def _difference(case: str, told: str) -> Finding:
+def _difference(case: str, words: str) -> Finding:
     """Return that the real client did something else than ours would. The verdict holds; ours is to be looked at."""
-    return CLIENT_DIFFERS.at(Place(case=case, side="the real client"), got=told)
+    return CLIENT_DIFFERS.at(Place(case=case, side="the real client"), got=words)
 
 
 def _is_uncut(evidence: AppEvidence) -> bool:
@@ -103,24 +103,24 @@ def _is_uncut(evidence: AppEvidence) -> bool:
 
 def describe_cuts(evidence: AppEvidence) -> str:
     """Say in a line where a case was cut and what the application did then; empty for a case without a cut."""
-    told = [_describe(turn.cut) for turn in evidence.turns if turn.cut is not None]
-    told += [
+    cuts = [_describe(turn.cut) for turn in evidence.turns if turn.cut is not None]
+    cuts += [
         f"the message that was written meanwhile was refused with status {turn.reply.status}"
         for turn in evidence.turned_away
         if turn.reply is not None
     ]
-    return "; ".join(told)
+    return "; ".join(cuts)
 
 
 def _describe(cut: CutSeen) -> str:
     place = "while the tools ran" if cut.cut.in_tool else f"after {counted(cut.pieces, 'piece')} of the model's answer"
-    told = f"cut {place}, {cut.lag * 1000:.0f} ms after the model held"
+    words = f"cut {place}, {cut.lag * 1000:.0f} ms after the model held"
     if cut.cut.by not in (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD):
-        return told
+        return words
     if cut.tools:
-        told = f"{told}; {cut.tools}"
+        words = f"{words}; {cut.tools}"
     if cut.left_after is not None:
-        return f"{told}; the application left the model {cut.left_after * 1000:.0f} ms later"
+        return f"{words}; the application left the model {cut.left_after * 1000:.0f} ms later"
     after = [counted(cut.pieces_after, "more piece")] if cut.pieces_after else []
     after += [counted(cut.asked_after, "more request")] if cut.asked_after else []
-    return f"{told}; afterwards {' and '.join(after) or 'nothing more was asked of the model'}"
+    return f"{words}; afterwards {' and '.join(after) or 'nothing more was asked of the model'}"

@@ -1,7 +1,7 @@
 """Measuring the tool: one uncut run before the cases, which is not judged.
 
 In: a player and the tool that may be called. Out: the player knows how long the tool takes, that it has run, and what
-the model is told of its result; or an error says that its runs are not counted, because then a missing effect could
+the model is sent its result; or an error says that its runs are not counted, because then a missing effect could
 never be found.
 """
 
@@ -30,7 +30,7 @@ async def measure_tool(player: Player, tool: CaseTool, effects_command: str | No
     asked = evidence.turns[0].asked
     if len(asked) > 1 and asked[0].ended_at is not None:
         player.tool_seconds = max(0.0, asked[1].started_at - asked[0].ended_at)
-    results = [result.content for one in asked for result in one.told_results()]
+    results = [result.content for one in asked for result in one.sent_results()]
     player.known_result = next(iter(results), None)
     references = [reference_of(run.number) for run in evidence.tool_runs or ()]
     player.tells_references = any(name in content for name in references for content in results)

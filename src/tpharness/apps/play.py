@@ -61,7 +61,7 @@ class Player:
     to take, which bounds the wait for a tool that nobody waits for; `tool_has_run` is whether one was seen to run since
     the application was started, so that there is something to count; `shows_answers` whether it was seen to show its
     user an answer of the model word for word; `wants_thoughts` whether it asks its model to think; `known_result` what
-    its model was told as a tool's result, and `tells_references` whether that names the run of the ledger.
+    its model was sent as a tool's result, and `tells_references` whether that names the run of the ledger.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Player:
         return AppEvidence(
             case=case,
             turns=tuple(stage.turns),
-            differences=tuple(dict.fromkeys(told for client in stage.clients for told in client.differences)),
+            differences=tuple(dict.fromkeys(words for client in stage.clients for words in client.differences)),
             on_disconnect=self._config.on_disconnect,
             trims=self._config.trims,
             stop_within=self._config.stop_within,

@@ -2,7 +2,7 @@
 
 In: the evidence of the case, what its process wrote meanwhile, and the verdict. Out: lines and bytes for `trace`: for
 each turn what the user wrote, the cut, what the user saw and what the application shows after a reload; for each
-request to the model what the model was told and what it said; the streams as the client got them.
+request to the model what was sent to the model and what it said; the streams as the client got them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class AppRecord:
             "outcome": asked.outcome.value,
             "retry": asked.is_retry,
             "planned": not asked.unplanned,
-            "told": [_told_line(told) for told in asked.history],
+            "told": [_history_line(message) for message in asked.history],
             "refused": [finding.line() for finding in asked.refusals],
             "said": asked.said,
             "thought": asked.thought,
@@ -143,11 +143,11 @@ def _frame(data: bytes) -> bytes:
     return b"".join(b"data: " + line + b"\n" for line in data.split(b"\n")) + b"\n"
 
 
-def _told_line(told: HistoryMessage) -> dict[str, Any]:
+def _history_line(message: HistoryMessage) -> dict[str, Any]:
     line: Mapping[str, Any] = {
-        "thinking": told.thinking,
-        "calls": [{"id": call.call_id, "name": call.name, "args": call.raw} for call in told.calls],
-        "results": [{"id": one.call_id, "content": one.content, "is_error": one.is_error} for one in told.results],
-        "files": list(told.files),
+        "thinking": message.thinking,
+        "calls": [{"id": call.call_id, "name": call.name, "args": call.raw} for call in message.calls],
+        "results": [{"id": one.call_id, "content": one.content, "is_error": one.is_error} for one in message.results],
+        "files": list(message.files),
     }
-    return {"role": told.role, "text": told.text, **{name: value for name, value in line.items() if value}}
+    return {"role": message.role, "text": message.text, **{name: value for name, value in line.items() if value}}

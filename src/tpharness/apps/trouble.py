@@ -100,7 +100,7 @@ def _wrong_address(evidence: AppEvidence) -> Finding | None:
 def _mixed_chats(evidence: AppEvidence) -> Finding | None:
     """Return a finding for the first request that mixes messages of several cases: each case is a separate chat."""
     for turn, asked in evidence.asked:
-        texts = [told.text for told in asked.history if told.role == "user"]
+        texts = [message.text for message in asked.history if message.role == "user"]
         if len(marks_in("\n".join(texts))) > 1:
             place = at(turn, request=asked.number)
             return CHATS_MIXED.at(place, got=texts, expected="the messages of one chat")
@@ -111,14 +111,14 @@ def _changed_ids(evidence: AppEvidence) -> Finding | None:
     """Return a finding for the first call that is sent back under another id, with the same tool and arguments."""
     made: dict[str, Call] = {}
     for turn, asked in evidence.asked:
-        told_ids = {told.call_id for told in asked.told_calls()}
-        missing = [call for call_id, call in made.items() if call_id not in told_ids and args_of(call) is not None]
+        sent_ids = {call.call_id for call in asked.sent_calls()}
+        missing = [call for call_id, call in made.items() if call_id not in sent_ids and args_of(call) is not None]
         made |= {call.call_id: call for call in asked.called}
-        for told in (told for told in asked.told_calls() if told.call_id not in made):
+        for sent in (sent for sent in asked.sent_calls() if sent.call_id not in made):
             for call in missing:
-                if (call.name, args_of(call)) == (told.name, told.args):
+                if (call.name, args_of(call)) == (sent.name, sent.args):
                     place = at(turn, request=asked.number)
-                    return IDS_CHANGED.at(place, got=told.call_id, expected=call.call_id)
+                    return IDS_CHANGED.at(place, got=sent.call_id, expected=call.call_id)
     return None
 
 

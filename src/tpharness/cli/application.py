@@ -119,7 +119,7 @@ def application(
 ) -> None:
     """Judge a chat application as it runs.
 
-    tpharness is the API of its model and the client of its chat, interrupts answers, and judges what the model is told
+    tpharness is the API of its model and the client of its chat, interrupts answers, and judges what the model is sent
     on the next turn. `tpharness docs APPLICATIONS` has the configuration, the cases and the checks.
 
     \b

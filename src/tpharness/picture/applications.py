@@ -67,7 +67,7 @@ def _turn(case: TracedCase, turn: Line) -> Iterator[str]:
         yield f"<li class='cut'><strong>Cut:</strong> {text_html(cut_words(turn['cut']))}</li>"
     yield "</ol>"
     facts = turn_facts(case, turn)
-    if facts and ("cut" in turn or any(fact.told.word not in ("whole", "") for fact in facts)):
+    if facts and ("cut" in turn or any(fact.sent.word not in ("whole", "") for fact in facts)):
         rows = [_fact_cells(fact) for fact in facts]
         heads = ("what", "the model said", "the user saw of it", "the model is told of it on the next turn")
         yield table_html(heads, rows, caption=f"What became of turn {turn['turn']}")
@@ -103,10 +103,10 @@ def _line(line: Line) -> str:
 
 
 def _fact_cells(fact: Fact) -> tuple[str, str, str, str]:
-    unsaid = "not told in this turn" if fact.is_result else "nothing"
+    unsaid = "not sent in this turn" if fact.is_result else "nothing"
     said = f"<span class='muted'>{unsaid}</span>" if fact.said is None else _said(fact.said)
     cut = "" if fact.whole or fact.said is None else " <em class='warn'>cut here</em>"
-    return f"<strong>{text_html(fact.what)}</strong>", said + cut, _fate(fact, fact.shown), _fate(fact, fact.told)
+    return f"<strong>{text_html(fact.what)}</strong>", said + cut, _fate(fact, fact.shown), _fate(fact, fact.sent)
 
 
 def _fate(fact: Fact, one: Fate) -> str:

@@ -61,10 +61,10 @@ def _asked_lines(asked: Mapping[str, Any]) -> Iterator[Line]:
 
 def _fact_lines(fact: Fact) -> Iterator[Line]:
     cut = "" if fact.whole or fact.said is None else " (cut here)"
-    unsaid = "the model was not told it in this turn" if fact.is_result else "the model did not say it"
+    unsaid = "not sent to the model in this turn" if fact.is_result else "the model did not say it"
     said = unsaid if fact.said is None else f"{shorten(fact.said, _WIDE)}{cut}"
     yield "", f"      {fact.what}: {said}"
-    for name, one in (("the user saw", fact.shown), ("the model is told", fact.told)):
+    for name, one in (("the user saw", fact.shown), ("the model is told", fact.sent)):
         yield _STYLES[one.word], f"        {name:<18}{_fate_words(one)}"
 
 

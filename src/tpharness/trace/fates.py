@@ -51,7 +51,7 @@ class Fact:
     what: str
     said: str | None
     shown: Fate
-    told: Fate
+    sent: Fate
     whole: bool = True
     is_result: bool = False
 
@@ -104,7 +104,7 @@ def turn_facts(case: TracedCase, turn: Line) -> list[Fact]:
 
     def fact(what: str, said: str | None, on_screen: str | None, kept: str | None, **more: bool) -> Fact:
         sent = Fate(word="") if lines is None else fate(said, kept)
-        return Fact(what=what, said=said, shown=fate(said, on_screen, shown=True), told=sent, **more)
+        return Fact(what=what, said=said, shown=fate(said, on_screen, shown=True), sent=sent, **more)
 
     facts: list[Fact] = []
     text = _joined(asked["said"] for asked in mine) or None

@@ -273,20 +273,20 @@ def what_became(answer: PostAnswer, posted: Mapping[str, Any], returned: Mapping
     """Say in a line what the turn after makes of what the page had left, as far as the wire shows it."""
     snapshot = _snapshot(answer)
     codes = {finding.code for finding in judge_next(answer, posted, returned)}
-    told = []
+    fates = []
     for call in left_calls(posted["messages"]):
         name = f"the {'half call' if call.half else 'call without a result'} {call.tool}({shorten(call.arguments, 60)})"
         if CALL_RUN.code in codes:
-            told.append(f"{name} is run unasked")
+            fates.append(f"{name} is run unasked")
         elif CALL_ANSWERED.code in codes:
-            told.append(f"{name} is answered by the server")
+            fates.append(f"{name} is answered by the server")
         elif fails_next(answer):
-            told.append(f"{name} is in the way: the next run fails")
+            fates.append(f"{name} is in the way: the next run fails")
         elif snapshot is None:
-            told.append(f"{name}: the wire does not show what became of it")
+            fates.append(f"{name}: the wire does not show what became of it")
         else:
-            told.append(f"{name} {_fate(call, snapshot)}")
-    return "; ".join(told)
+            fates.append(f"{name} {_fate(call, snapshot)}")
+    return "; ".join(fates)
 
 
 def _fate(call: LeftCall, snapshot: Sequence[Mapping[str, Any]]) -> str:

@@ -1,6 +1,6 @@
 """Cases in which the user replaces a part of the chat: asks for another answer, or edits a message and sends it again.
 
-In: the answers of a run, and whether they call a tool. Out: cases. What was replaced is not told to the model again.
+In: the answers of a run, and whether they call a tool. Out: cases. What was replaced is not sent to the model again.
 """
 
 from __future__ import annotations

@@ -27,12 +27,12 @@ _OF_HALF = (
 def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield what the API would refuse (MUST) or might (SHOULD), each rule once for a turn."""
     for turn in evidence.turns:
-        told: set[str] = set()
+        known: set[str] = set()
         for asked in turn.asked:
             for finding in asked.refusals:
-                if finding.level is Level.MAY or finding.code in told:
+                if finding.level is Level.MAY or finding.code in known:
                     continue
-                told.add(finding.code)
+                known.add(finding.code)
                 place = at(turn, request=asked.number)
                 advice = _OF_HALF if finding.code in _NOT_OBJECTS and _has_half_call(evidence) else finding.advice
                 yield replace(finding.with_place(side=place.side), advice=advice)

@@ -30,7 +30,7 @@ _WORDS = re.compile(r"[\w-]+")
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield what was complete and is not told, at the first later request that lacks it, and results of other calls."""
+    """Yield what was complete and is not sent, at the first later request that lacks it, and results of other calls."""
     yield from _misplaced(evidence)
     known: set[tuple[str, str]] = set()
     for turn, asked in evidence.followings:
@@ -42,13 +42,13 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 
 
 def complete_cycles(turn: TurnSeen) -> list[tuple[Call, str]]:
-    """Return the calls of a turn that are complete, each with the content of the result that the model was told."""
+    """Return the calls of a turn that are complete, each with the content of the result that the model was sent."""
     shown = {call.call_id for call in shown_calls(turn.screen) if call.has_result}
     found = []
     for index, asked in enumerate(turn.asked):
         for call in asked.complete_calls:
             results = [
-                r for later in turn.asked[index + 1 :] for r in later.told_results() if r.call_id == call.call_id
+                r for later in turn.asked[index + 1 :] for r in later.sent_results() if r.call_id == call.call_id
             ]
             if results and call.call_id in shown:
                 found.append((call, results[0].content))
@@ -60,8 +60,8 @@ def misplaced_results(before: Asked, after: Asked) -> list[tuple[HistoryResult, 
 
     The other call has to have lost it: a sentence that takes the place of several old results is not one of these.
     """
-    was = {result.call_id: normal(result.content) for result in before.told_results()}
-    changed = [one for one in after.told_results() if was.get(one.call_id, normal(one.content)) != normal(one.content)]
+    was = {result.call_id: normal(result.content) for result in before.sent_results()}
+    changed = [one for one in after.sent_results() if was.get(one.call_id, normal(one.content)) != normal(one.content)]
     taken = {was[one.call_id] for one in changed}
     return [(one, was[one.call_id]) for one in changed if normal(one.content) in taken]
 
@@ -69,28 +69,28 @@ def misplaced_results(before: Asked, after: Asked) -> list[tuple[HistoryResult, 
 def _shown_for_others(turn: TurnSeen, asked: Asked) -> Iterator[tuple[HistoryResult, Any]]:
     """Yield the results that the user saw as another call's, each with what the user saw as that of its own call."""
     shown = shown_outputs(turn.screen)
-    for told in asked.told_results():
-        if told.call_id not in shown or same_result(told.content, shown[told.call_id]):
+    for result in asked.sent_results():
+        if result.call_id not in shown or same_result(result.content, shown[result.call_id]):
             continue
-        if any(same_result(told.content, output) for output in shown.values()):
-            yield told, shown[told.call_id]
+        if any(same_result(result.content, output) for output in shown.values()):
+            yield result, shown[result.call_id]
 
 
 def _run_for_others(evidence: AppEvidence, asked: Asked) -> Iterator[tuple[HistoryResult, Any]]:
     """Yield the results that name a run of the ledger with the arguments of another call, each with its own call's."""
     calls = [call for _, one in evidence.asked for call in one.called if args_of(call) is not None]
-    for told in asked.told_results():
-        own = next((call for call in calls if call.call_id == told.call_id), None)
-        words = _WORDS.findall(told.content)
+    for result in asked.sent_results():
+        own = next((call for call in calls if call.call_id == result.call_id), None)
+        words = _WORDS.findall(result.content)
         runs = [run for run in evidence.tool_runs or () if reference_of(run.number) in words]
         if own is None or len(runs) != 1 or args_of(own) == runs[0].arguments:
             continue
         if any((call.name, args_of(call)) == (runs[0].tool, runs[0].arguments) for call in calls):
-            yield told, f"the result of a run with the arguments {args_of(own)}"
+            yield result, f"the result of a run with the arguments {args_of(own)}"
 
 
 def _misplaced(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield the first result of another call: by what the model was told before, what the user saw, what has run."""
+    """Yield the first result of another call: by what the model was sent before, what the user saw, what has run."""
     requests = list(evidence.asked)
     changed = (
         (turn, asked, found)
@@ -99,16 +99,16 @@ def _misplaced(evidence: AppEvidence) -> Iterator[Finding]:
     )
     unlike = ((turn, asked, found) for turn, asked in requests for found in _shown_for_others(turn, asked))
     others = ((turn, asked, found) for turn, asked in requests for found in _run_for_others(evidence, asked))
-    for turn, asked, (told, expected) in islice(chain(changed, unlike, others), 1):
-        words = f"{MISPLACED.title} ({told.call_id})"
-        yield MISPLACED.at(at(turn, request=asked.number), words, got=told.content, expected=expected)
+    for turn, asked, (result, expected) in islice(chain(changed, unlike, others), 1):
+        words = f"{MISPLACED.title} ({result.call_id})"
+        yield MISPLACED.at(at(turn, request=asked.number), words, got=result.content, expected=expected)
 
 
 def _lost(evidence: AppEvidence, turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
     place = at(turn, request=asked.number)
     gone = left_out(evidence, turn, asked)
-    calls = {call.call_id for call in asked.told_calls()}
-    results = {result.call_id for result in asked.told_results()}
+    calls = {call.call_id for call in asked.sent_calls()}
+    results = {result.call_id for result in asked.sent_results()}
     complete = [call for call, _ in complete_cycles(earlier)]
     for call in complete:
         missing = [word for word, ids in (("call", calls), ("result", results)) if call.call_id not in ids]
@@ -121,15 +121,15 @@ def _lost(evidence: AppEvidence, turn: TurnSeen, asked: Asked, earlier: TurnSeen
                 got="neither its call nor its result" if len(missing) == 2 else f"no {missing[0]} of it",
                 expected=expected,
             )
-    told = "\n".join(t.text for t in asked.history if t.role == "assistant")
+    answers = "\n".join(t.text for t in asked.history if t.role == "assistant")
     screen = shown_text(earlier.screen)
     for answer in earlier.asked:
         kept = all(call in complete and call.call_id in calls for call in answer.called)
         whole = answer.is_whole and kept and normal(answer.said)
         if (earlier.number, "answer", answer.said) in gone:
             continue
-        if whole and is_part_of(answer.said, screen) and not is_part_of(answer.said, told):
-            yield ANSWER_LOST.at(place, got=told, expected=answer.said)
+        if whole and is_part_of(answer.said, screen) and not is_part_of(answer.said, answers):
+            yield ANSWER_LOST.at(place, got=answers, expected=answer.said)
 
 
 CHECK = AppCheck(

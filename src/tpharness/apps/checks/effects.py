@@ -1,7 +1,7 @@
-"""effects: a tool runs once for each call, and the model is told of every run, or that its outcome is not known.
+"""effects: a tool runs once for each call, and the model is sent the result of each run, or that nobody knows it.
 
 That a tool ran is known from the ledger, which has seen each run, its effect and its end; without it from the effects
-command, from a result that the model was told, or from one that the user saw. A call that its user was asked to
+command, from a result that the model was sent, or from one that the user saw. A call that its user was asked to
 approve, and has not approved, is not to run: that is known from the ledger or the command alone. So is that a tool did
 not run which the model has called in a turn behind one that was cut.
 """
@@ -44,13 +44,13 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     yield from _counted_too_often(evidence) if runs is None else _ran_too_often(evidence, runs)
     yield from islice(_idle(evidence, runs), 1)
     yield from islice(_not_run(evidence, runs), 1)
-    told: set[str] = set()
+    known: set[str] = set()
     if not evidence.shows_calls:
         yield from islice(_never_shown(evidence, runs), 1)
     for next_turn, asked in evidence.followings if evidence.shows_calls else ():
         for call, finding in _forgotten(evidence, next_turn, asked, runs):
-            if call.call_id not in told:
-                told.add(call.call_id)
+            if call.call_id not in known:
+                known.add(call.call_id)
                 yield finding
     if runs is not None:
         later = chain.from_iterable(doubtful_outcomes(evidence, *one, runs) for one in evidence.followings)
@@ -58,7 +58,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 
 
 def _never_shown(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | None) -> Iterator[Finding]:
-    """Yield that the model is never told of its tools: a property of the wire, said once, of a run that nobody cut."""
+    """Yield that the model is never sent a result: a property of the wire, reported once, of a run that nobody cut."""
     if evidence.case.id != _SAID_OF:
         return
     for next_turn, asked in evidence.followings:
@@ -71,7 +71,7 @@ def _forgotten(
     evidence: AppEvidence, next_turn: TurnSeen, asked: Asked, runs: Mapping[str, Sequence[ToolRunSeen]] | None
 ) -> Iterator[tuple[Call, Finding]]:
     """Yield the calls of earlier turns whose tool ran, and which a request does not mention."""
-    calls, results = {c.call_id for c in asked.told_calls()}, {r.call_id for r in asked.told_results()}
+    calls, results = {c.call_id for c in asked.sent_calls()}, {r.call_id for r in asked.sent_results()}
     gone = {value for _, kind, value in left_out(evidence, next_turn, asked) if kind == "call"}
     for turn in evidence.branch(next_turn)[:-1]:
         complete = {call.call_id for call, _ in complete_cycles(turn)} | gone
@@ -109,7 +109,7 @@ def calls_after_cut(evidence: AppEvidence, turn: TurnSeen) -> tuple[Call, ...]:
 
 
 def _not_run(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | None) -> Iterator[Finding]:
-    """Yield a call behind a cut whose result the model was told, and whose tool did not run."""
+    """Yield a call behind a cut whose result the model was sent, and whose tool did not run."""
     for turn, planned in zip(evidence.turns, evidence.case.turns, strict=False):
         calls = calls_after_cut(evidence, turn)
         if not evidence.goes_on or len(turn.asked) == 1 or planned.approve != (True,):
@@ -121,8 +121,8 @@ def _not_run(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | 
             known = turn.runs is not None and before is not None and turn.runs - before < len(calls)
             idle = calls[0] if calls and known else None
         if idle is not None:
-            told = [result.content for asked in turn.asked for result in asked.told_results()]
-            got = f"no run of {idle.name} ({idle.call_id}); the model is told: {next(iter(told), 'no result')}"
+            sent = [result.content for asked in turn.asked for result in asked.sent_results()]
+            got = f"no run of {idle.name} ({idle.call_id}); the model is sent: {next(iter(sent), 'no result')}"
             if any(call.approved and call.call_id == idle.call_id for call in shown_calls(turn.screen)):
                 yield IDLE.at(at(turn), got=got, expected=_APPROVED)
             else:
@@ -144,7 +144,7 @@ def _is_noted(call: Call, asked: Asked, evidence: AppEvidence) -> bool:
 
 def _own_words(asked: Asked, evidence: AppEvidence) -> str:
     """Return the texts of the system and the user in a request, without what the user has written."""
-    words = "\n".join(told.text for told in asked.history if told.role in ("system", "user"))
+    words = "\n".join(message.text for message in asked.history if message.role in ("system", "user"))
     for turn in evidence.turns:
         words = words.replace(turn.says, "")
     return words
@@ -257,13 +257,13 @@ def _unapproved(evidence: AppEvidence) -> set[str]:
 
 
 def returned_calls(turn: TurnSeen) -> Iterator[tuple[Call, str]]:
-    """Yield the calls of a turn whose result the model was told or the user saw, with which of the two it was."""
+    """Yield the calls of a turn whose result the model was sent or the user saw, with which of the two it was."""
     shown = {call.call_id for call in shown_calls(turn.screen) if call.has_result}
     for index, asked in enumerate(turn.asked):
-        results = {r.call_id for later in turn.asked[index + 1 :] for r in later.told_results()}
+        results = {r.call_id for later in turn.asked[index + 1 :] for r in later.sent_results()}
         for call in asked.complete_calls:
             if call.call_id in results:
-                yield call, "the model was told its result"
+                yield call, "the model was sent its result"
             elif call.call_id in shown:
                 yield call, "the user saw its result"
 

@@ -1,8 +1,8 @@
-"""history-grows: what the model was told stays as it was; later requests only add to it.
+"""history-grows: what the model was sent stays as it was; later requests only add to it.
 
 What is lost, doubled, invented or given to another call belongs to other checks; this one looks at what is still there,
 and was changed or moved. A model's cache begins anew at the first change. An answer stands behind what the model was
-told before it gave it: in front of the results that it speaks of, it was never given.
+sent before it gave it: in front of the results that it speaks of, it was never given.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         earlier = [asked for _, asked in requests[:index]]
         trims = evidence.trims_messages
         for what, old, new in (*_prompts(earlier, after, trims=trims), *_changes(evidence, turn, before, after)):
-            yield REWRITTEN.at(place, f"{what} is not as it was told before", got=new, expected=old)
+            yield REWRITTEN.at(place, f"{what} is not as it was before", got=new, expected=old)
             return
         old_order = list(dict.fromkeys([*_order(before, answers), *_given(before, answers)]))
         new_order = [atom for atom in _order(after, answers) if atom in set(old_order)]
@@ -58,8 +58,8 @@ def _changes(evidence: AppEvidence, turn: TurnSeen, before: Asked, after: Asked)
     own = {call.call_id for asked in turn.asked for call in asked.called}
     clears = "tools" in evidence.trims
     misplaced = {result.call_id for result, _ in misplaced_results(before, after)}
-    now = {result.call_id: result for result in after.told_results() if result.call_id not in misplaced}
-    for result in before.told_results():
+    now = {result.call_id: result for result in after.sent_results() if result.call_id not in misplaced}
+    for result in before.sent_results():
         later = now.get(result.call_id)
         cleared = clears and result.call_id not in own
         if later is not None and not same_output(later.content, result.content) and not cleared:
@@ -67,7 +67,7 @@ def _changes(evidence: AppEvidence, turn: TurnSeen, before: Asked, after: Asked)
 
 
 def _answers(requests: Iterable[Asked]) -> list[str]:
-    """Return the texts of whole answers that can be told from each other: none is a part of another."""
+    """Return the texts of whole answers that are not taken for each other: none is a part of another."""
     said = [
         normal(a.said)
         for a in requests
@@ -77,15 +77,15 @@ def _answers(requests: Iterable[Asked]) -> list[str]:
 
 
 def _order(asked: Asked, answers: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the answers, calls and results that a request tells, in order, each once."""
+    """Return the answers, calls and results that a request holds, in order, each once."""
     atoms: dict[tuple[str, str], None] = {}
-    for told in asked.history:
-        text = normal(told.text) if told.role == "assistant" else ""
+    for message in asked.history:
+        text = normal(message.text) if message.role == "assistant" else ""
         for answer in sorted((one for one in answers if one in text), key=text.index):
             atoms.setdefault(("answer", answer))
-        for call in told.calls:
+        for call in message.calls:
             atoms.setdefault(("call", call.call_id))
-        for result in told.results:
+        for result in message.results:
             atoms.setdefault(("result", result.call_id))
     return list(atoms)
 

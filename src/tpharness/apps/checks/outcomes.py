@@ -1,8 +1,8 @@
-"""What the model is told of a tool that has had its effect: its result, or that nobody knows, never that it has not.
+"""What the model is sent for a tool that has had its effect: its result, or that nobody knows, never that it has not.
 
 No language is interpreted. A run of the ledger is known by its reference, and that nobody knows by words which the
 application has declared. Another text in place of the result may deny the effect, or say in other words that nobody
-knows; where nothing is declared, that cannot be told apart. Pure; asked by the checks `effects` and `seen-and-told`.
+knows; where nothing is declared, that cannot be distinguished. Pure; asked by the checks `effects` and `seen-and-told`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def doubtful_outcomes(
     if not evidence.tells_references or "tools" in evidence.trims:
         return
     odd = {turn.number for turn, planned in zip(evidence.turns, evidence.case.turns, strict=False) if planned.tools}
-    told = {result.call_id: result.content for result in asked.told_results()}
+    contents = {result.call_id: result.content for result in asked.sent_results()}
     for earlier in evidence.branch(turn)[:-1]:
         for call in (call for one in earlier.asked for call in one.called if earlier.number not in odd):
             effects = [run for run in runs.get(call.call_id, ()) if run.effect_at is not None]
-            content = told.get(call.call_id)
+            content = contents.get(call.call_id)
             if effects and content is not None and not _speaks_of_a_run(content) and not _is_unknown(content, evidence):
                 kind = DENIED if evidence.outcome_unknown else IN_DOUBT
                 names = " or ".join(reference_of(run.number) for run in effects)
@@ -52,14 +52,14 @@ def doubtful_outcomes(
 def unproven_outcomes(
     evidence: AppEvidence, turn: TurnSeen, asked: Asked, ran: Sequence[tuple[TurnSeen, Call]]
 ) -> Iterator[Finding]:
-    """Yield what the model is told of calls that ran, without the ledger, if nobody has ever seen it as a result.
+    """Yield what the model is sent for calls that ran, without the ledger, if nobody has ever seen it as a result.
 
     It is the result, or what the application says in its place: a policy, as nobody knows the result.
     """
-    told = {result.call_id: result.content for result in asked.told_results()}
+    contents = {result.call_id: result.content for result in asked.sent_results()}
     for earlier, call in ran:
-        content = told.get(call.call_id)
-        known = {result.content for one in earlier.asked for result in one.told_results()}
+        content = contents.get(call.call_id)
+        known = {result.content for one in earlier.asked for result in one.sent_results()}
         seen = [*shown_outputs(earlier.screen).values(), *known]
         seen += [] if evidence.known_result is None else [evidence.known_result]
         if content is not None and not any(same_result(content, one) for one in seen):

@@ -1,4 +1,4 @@
-"""seen-and-told: whether the user has seen what the model is told. A policy, not a mistake: shown, and never failed."""
+"""seen-and-told: whether the user has seen what the model is sent. A policy, not a mistake: shown, and never failed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         ran = [(turn, call) for turn in before for call, _ in counted_calls(evidence, turn)]
         yield from islice(unproven_outcomes(evidence, following, asked, ran), 1)
     if left_out(evidence, following, asked):
-        return  # that the model is told less is meant
+        return  # that the model is sent less is meant
     if evidence.replaced(following):
         return  # the user has taken back a part of what is on the screen before
     if following in evidence.meanwhile:
@@ -44,11 +44,11 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     answers = [one for one in earlier[-1].screen if one.get("role") == "assistant"] if earlier else []
     seen = [str(part.get("text", "")) for one in answers for part in one.get("parts", ()) if part.get("type") == "text"]
     texts = [message.text for message in asked.history if message.role == "assistant"]
-    screen, told = letters(*seen), letters(*texts)
+    screen, sent = letters(*seen), letters(*texts)
     place = at(following, request=asked.number)
-    if len(told) > len(screen) and unsaid(told, [screen]):
+    if len(sent) > len(screen) and unsaid(sent, [screen]):
         yield TOLD_MORE.at(place, got=_words(texts), expected=_words(seen))
-    elif len(screen) > len(told) and unsaid(screen, [told]):
+    elif len(screen) > len(sent) and unsaid(screen, [sent]):
         yield TOLD_LESS.at(place, got=_words(texts), expected=_words(seen))
 
 
@@ -64,10 +64,10 @@ def _trimmed(evidence: AppEvidence) -> Iterator[Finding]:
 
 def _told_otherwise(turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
     shown = shown_outputs(turn.screen)
-    for told in asked.told_results():
-        if told.call_id in shown and not same_result(told.content, shown[told.call_id]):
+    for result in asked.sent_results():
+        if result.call_id in shown and not same_result(result.content, shown[result.call_id]):
             place = at(turn, request=asked.number)
-            yield TOLD_OTHERWISE.at(place, got=told.content, expected=shown[told.call_id])
+            yield TOLD_OTHERWISE.at(place, got=result.content, expected=shown[result.call_id])
             return
 
 

@@ -24,7 +24,7 @@ _ERROR_REASONS = ("error", "other", "interrupted")
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield what is wrong with the streams, and failures that the client is not told."""
+    """Yield what is wrong with the streams, and failures that the client is not sent."""
     for turn in evidence.turns:
         taken_up = turn.resumed
         if taken_up is not None and taken_up.is_stream and taken_up.refused and not taken_up.reports_error:

@@ -1,6 +1,6 @@
-"""What an application leaves out of a request because it tells its model only the end of a long chat.
+"""What an application leaves out of a request because it sends its model only the end of a long chat.
 
-What is left out is the beginning: everything in front of the first message, call or answer of the chat that is told.
+What is left out is the beginning: everything in front of the first message, call or answer of the chat that is sent.
 Pure; the checks of what was lost ask it. An application says `trims = ["messages"]`, and a case may be long.
 """
 
@@ -22,12 +22,12 @@ def left_out(evidence: AppEvidence, turn: TurnSeen, asked: Asked) -> frozenset[I
     if not evidence.trims_messages:
         return frozenset()
     users, said = (_texts(asked, role) for role in ("user", "assistant"))
-    calls = {call.call_id for call in asked.told_calls()}
+    calls = {call.call_id for call in asked.sent_calls()}
     missing: list[Item] = []
     for item in _items(evidence, turn):
         _, kind, value = item
-        told = value in calls if kind == "call" else is_part_of(value, users if kind == "message" else said)
-        if told:
+        sent = value in calls if kind == "call" else is_part_of(value, users if kind == "message" else said)
+        if sent:
             break
         missing.append(item)
     return frozenset(missing)
@@ -45,4 +45,4 @@ def _items(evidence: AppEvidence, turn: TurnSeen) -> Iterator[Item]:
 
 
 def _texts(asked: Asked, role: str) -> str:
-    return "\n".join(told.text for told in asked.history if told.role == role)
+    return "\n".join(message.text for message in asked.history if message.role == role)

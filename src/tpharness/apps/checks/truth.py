@@ -1,4 +1,4 @@
-"""What the model has truly said in a conversation, to be compared with what it is told that it said."""
+"""What the model has truly said in a conversation, to be compared with what it is sent as its own words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
     "normal",
     "same_output",
     "same_result",
-    "told_twice",
+    "sent_twice",
     "unsaid",
 ]
 
@@ -40,23 +40,23 @@ def letters(*texts: str) -> str:
     return "".join(join_surrogates("".join(texts)).split())
 
 
-def unsaid(told: str, said: Sequence[str]) -> str:
-    """Return what of a told text the model has not said, empty where it has said all of it.
+def unsaid(sent: str, said: Sequence[str]) -> str:
+    """Return what of a text that is sent the model has not said, empty where it has said all of it.
 
-    `said` are its answers in order. What is told may be one of them or several joined, each cut at its end.
+    `said` are its answers in order. What is sent may be one of them or several joined, each cut at its end.
     """
     answers = _answers(said)
-    _, rest = _split(told, answers)
+    _, rest = _split(sent, answers)
     return "" if not rest or _beginnings(rest, answers) else _after_begun(rest, answers)
 
 
-def told_twice(told: Iterable[str], said: Iterable[str]) -> str:
-    """Return an answer, or the beginning of one, that is told more often than the model has said it, "" if none is.
+def sent_twice(sent: Iterable[str], said: Iterable[str]) -> str:
+    """Return an answer, or the beginning of one, that is sent more often than the model has said it, "" if none is.
 
-    Each answer of `said` stands for one of `told`, which are texts that the model has said (`unsaid`).
+    Each answer of `said` stands for one of `sent`, which are texts that the model has said (`unsaid`).
     """
     left = _answers(said)
-    split = [_split(text, left) for text in told]
+    split = [_split(text, left) for text in sent]
     pieces = [piece for whole, rest in split for piece in (*whole, *(_beginnings(rest, left) or [rest])) if piece]
     for piece in sorted(pieces, key=len, reverse=True):  # what few answers begin with first, so that none is taken away
         answer = next((answer for answer in left if answer.startswith(piece)), None)
@@ -70,9 +70,9 @@ def _answers(said: Iterable[str]) -> list[str]:
     return [text for text in map(normal, said) if text]
 
 
-def _split(told: str, answers: Sequence[str]) -> tuple[list[str], str]:
+def _split(sent: str, answers: Sequence[str]) -> tuple[list[str], str]:
     """Return the whole answers that a text begins with, the longest each time, and what follows them."""
-    whole, rest = [], normal(told)
+    whole, rest = [], normal(sent)
     while rest and (longest := max((answer for answer in answers if rest.startswith(answer)), key=len, default="")):
         whole.append(longest)
         rest = rest[len(longest) :].strip()
@@ -119,15 +119,15 @@ def is_part_of(text: str, whole: str) -> bool:
     return normal(text) in normal(whole)
 
 
-def same_result(told: Any, shown: Any) -> bool:
-    """Whether a result that is told is the output that a user saw: the same text, or JSON with the same value.
+def same_result(sent: Any, shown: Any) -> bool:
+    """Whether a result that is sent is the output that a user saw: the same text, or JSON with the same value.
 
-    Either may be the JSON text of it; what is told may be in a field of an object, since some APIs take no other
+    Either may be the JSON text of it; what is sent may be in a field of an object, since some APIs take no other
     results than objects.
     """
-    value = _value(told)
+    value = _value(sent)
     inner = value.values() if isinstance(value, dict) else ()
-    return any(_alike(one, other) for one in (told, value, *inner) for other in (shown, _value(shown)))
+    return any(_alike(one, other) for one in (sent, value, *inner) for other in (shown, _value(shown)))
 
 
 def same_output(one: Any, other: Any) -> bool:
@@ -143,21 +143,21 @@ def _value(text: Any) -> Any:
         return text
 
 
-def _alike(told: Any, shown: Any) -> bool:
-    if isinstance(told, str) and isinstance(shown, str):
-        return normal(told) == normal(shown)
-    return bool(told == shown)
+def _alike(sent: Any, shown: Any) -> bool:
+    if isinstance(sent, str) and isinstance(shown, str):
+        return normal(sent) == normal(shown)
+    return bool(sent == shown)
 
 
-def calls_made(told: Sequence[HistoryCall], requests: Iterable[Asked]) -> list[Call | None]:
-    """Return for each told call the call of the model that it is, None for one that is told again or was never made.
+def calls_made(sent: Sequence[HistoryCall], requests: Iterable[Asked]) -> list[Call | None]:
+    """Return for each call that is sent the model's own call, None for one that is sent again or was never made.
 
     It is found by its id; where the model gave no such id, by the name of its tool, and best by its arguments too.
     Each call of the model stands for one.
     """
     left = [call for asked in requests for call in asked.called]
     ids = {call.call_id for call in left}
-    found: list[Call | None] = [None] * len(told)
+    found: list[Call | None] = [None] * len(sent)
 
     def take(index: int, wanted: Callable[[Call], bool]) -> None:
         made = None if found[index] is not None else next(filter(wanted, left), None)
@@ -165,9 +165,9 @@ def calls_made(told: Sequence[HistoryCall], requests: Iterable[Asked]) -> list[C
             found[index] = made
             left.remove(made)
 
-    for index, one in enumerate(told):
+    for index, one in enumerate(sent):
         take(index, lambda call, one=one: call.call_id == one.call_id)  # type: ignore[misc]
-    own = [(index, one) for index, one in enumerate(told) if one.call_id not in ids]
+    own = [(index, one) for index, one in enumerate(sent) if one.call_id not in ids]
     for index, one in own:
         take(index, lambda call, one=one: (call.name, args_of(call)) == (one.name, one.args))  # type: ignore[misc]
     for index, one in own:

@@ -1,4 +1,4 @@
-"""user-turns: the model is told every message of the user exactly once, in order, and each before its answers."""
+"""user-turns: the model is sent every message of the user exactly once, in order, and each before its answers."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         owed = [t for t in evidence.branch(turn) if t.says in reached]
         for asked in turn.asked:
             gone = {number for number, kind, _ in left_out(evidence, turn, asked) if kind == "message"}
-            told = [one for one in owed if one.number not in gone]
-            for finding, about in _wrong(turn, asked, told, meanwhile=meanwhile):
+            due = [one for one in owed if one.number not in gone]
+            for finding, about in _wrong(turn, asked, due, meanwhile=meanwhile):
                 if (finding.code, about) not in known:
                     known.add((finding.code, about))
                     yield finding
 
 
 def _wrong(turn: TurnSeen, asked: Asked, owed: list[TurnSeen], *, meanwhile: bool) -> Iterator[tuple[Finding, int]]:
-    texts = [told.text for told in asked.history if told.role == "user"]
+    texts = [message.text for message in asked.history if message.role == "user"]
     joined = "\n".join(texts)
     place = at(turn, request=asked.number)
     order = []
@@ -62,14 +62,14 @@ def _wrong(turn: TurnSeen, asked: Asked, owed: list[TurnSeen], *, meanwhile: boo
 def _late_answers(asked: Asked, owed: list[TurnSeen], place: Place) -> Iterator[tuple[Finding, int]]:
     """Yield answers that stand behind a message of the user that was written after them."""
     latest = 0
-    for told in asked.history:
-        if told.role == "user":
-            latest = max([latest, *(t.number for t in owed if t.says in told.text)])
-        elif told.role == "assistant" and told.text.strip():
-            speakers = [t.number for t in owed if not unsaid(told.text, [one.said for one in t.asked])]
+    for message in asked.history:
+        if message.role == "user":
+            latest = max([latest, *(t.number for t in owed if t.says in message.text)])
+        elif message.role == "assistant" and message.text.strip():
+            speakers = [t.number for t in owed if not unsaid(message.text, [one.said for one in t.asked])]
             if speakers and speakers[-1] < latest:
                 expected = f"the answer of turn {speakers[-1]} before the message of turn {latest}"
-                yield ANSWER_MISPLACED.at(place, got=told.text, expected=expected), speakers[-1]
+                yield ANSWER_MISPLACED.at(place, got=message.text, expected=expected), speakers[-1]
 
 
 CHECK = AppCheck(

@@ -143,8 +143,8 @@ class AgUiMessages:
     def _snapshot(self, event: Mapping[str, Any]) -> None:
         """Replace messages by their ids; only what a snapshot never speaks of stays without being in it."""
         new = {message["id"]: deepcopy(message) for message in event["messages"]}
-        told = {message["role"] for message in new.values()}
-        kept = [m for m in self.messages if m["id"] in new or m["role"] in {"activity", "reasoning"} - told]
+        roles = {message["role"] for message in new.values()}
+        kept = [m for m in self.messages if m["id"] in new or m["role"] in {"activity", "reasoning"} - roles]
         known = {message["id"] for message in kept}
         self.messages = [new.get(m["id"], m) for m in kept] + [m for name, m in new.items() if name not in known]
 

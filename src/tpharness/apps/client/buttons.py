@@ -135,14 +135,14 @@ class Buttons:
 
     async def _read_answers(self, process: asyncio.subprocess.Process) -> None:
         while process.stdout is not None and (line := await process.stdout.readline()):
-            told = json.loads(line)
-            answer = self._waiting.pop(told["n"])
+            said = json.loads(line)
+            answer = self._waiting.pop(said["n"])
             if answer.done():
                 continue
-            if "error" in told:
-                answer.set_exception(TargetError(f"{self._name}: {told['error']}"))
+            if "error" in said:
+                answer.set_exception(TargetError(f"{self._name}: {said['error']}"))
             else:
-                answer.set_result(told["value"])
+                answer.set_result(said["value"])
         await process.wait()
         for answer in self._waiting.values():
             if not answer.done():

@@ -95,7 +95,7 @@ def keeps_history(profile: Profile) -> bool:
     ]
     try:
         body = make_body(profile, Chat(id="a-chat", messages=messages, posts=2), Trigger.SUBMIT, {})
-    except UsageError:  # it may need what only a played chat has; what it raises there is told there
+    except UsageError:  # it may need what only a played chat has; what it raises there is reported there
         return False
     return all(text.encode() in body for _, text in texts)
 

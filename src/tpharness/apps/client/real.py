@@ -268,8 +268,8 @@ class RealClient:
         reply = Reply(fold, limits=self._limits, translator=translator, says=says, after_leaving=self._stop)
         self.replies.append(reply)
         self._pressed.append(_Press(reply=reply, trigger=trigger, expected=deepcopy({**self._extra, **expected})))
-        told = self._buttons.press(self._name, do, **more)
-        self._followed.append((reply, asyncio.create_task(self._follow(reply, told))))
+        pressed = self._buttons.press(self._name, do, **more)
+        self._followed.append((reply, asyncio.create_task(self._follow(reply, pressed))))
         return reply
 
     def _open(self) -> None:
@@ -300,9 +300,9 @@ class RealClient:
         if reply is not self.replies[-1] or reply.end is End.LEFT:
             return  # the state is that of another answer, or of none
         if failed is not (state["status"] == "error"):
-            told = f"the real client says {state['status']} {shorten(str(state['error'] or ''), _SHOWN)}"
+            theirs = f"the real client says {state['status']} {shorten(str(state['error'] or ''), _SHOWN)}"
             ours = shorten(reply.refused or reply.problem, _SHOWN)
-            self.differences.append(f"{told}; our own says {ours or 'nothing'}")
+            self.differences.append(f"{theirs}; our own says {ours or 'nothing'}")
 
     async def _stop(self) -> None:
         """Let the real client stop, when it has read what has passed the relay."""

@@ -155,7 +155,7 @@ class Reply:
 
     @property
     def refused(self) -> str:
-        """Why the client of this wire would have ended the stream itself, or the error that the application told."""
+        """Why the client of this wire would have ended the stream itself, or the error that the application sent."""
         own_rules = self._translator is not None and not self.fold.is_reported
         return self._refused_by_wire if own_rules else self.fold.error
 

@@ -33,7 +33,7 @@ class ToolWaitError(TargetError):
 
 
 class ToolFailure(Exception):  # noqa: N818  # what the tool says, not a mistake of anybody here
-    """A tool fails, as it was told to."""
+    """A tool fails, as the plan says."""
 
 
 class LedgerRunState(StrEnum):
@@ -64,17 +64,17 @@ class ToolSpec:
     numbered: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a model is told of the tool."""
+        """Return what a model is sent as the result of the tool."""
         return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
 
     def answer(self, number: int, given: ToolAnswer | None = None) -> Any:
         """Return the result of a run by its number, or what is given in its place; ToolFailure if that is one."""
-        told = given or ToolAnswer(result=self.result, failure=self.failure)
-        if told.failure is not None:
-            raise ToolFailure(told.failure)
-        if self.numbered and isinstance(told.result, Mapping):
-            return {**told.result, "reference": reference_of(number)}
-        return told.result
+        answer = given or ToolAnswer(result=self.result, failure=self.failure)
+        if answer.failure is not None:
+            raise ToolFailure(answer.failure)
+        if self.numbered and isinstance(answer.result, Mapping):
+            return {**answer.result, "reference": reference_of(number)}
+        return answer.result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

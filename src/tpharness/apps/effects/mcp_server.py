@@ -125,10 +125,10 @@ async def serve_stdio(url: str) -> None:
 
         async def perform(name: str, arguments: Any) -> Any:
             async with session.post(f"{url}/tools/{name}", json=arguments, headers=_VIA) as answer:
-                told = await answer.json()
+                body = await answer.json()
                 if answer.status != 200:
-                    raise ToolFailure(told["error"])
-                return told["result"]
+                    raise ToolFailure(body["error"])
+                return body["result"]
 
         try:
             async with session.get(f"{url}/tools") as answer:

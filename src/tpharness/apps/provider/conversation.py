@@ -1,6 +1,6 @@
 """Conversations: which request belongs to which, and which plan answers it.
 
-An application is told a user's text with a *mark*, a short token such as `[tp:k3f9]`. A request belongs to the
+An application is sent a user's text with a *mark*, a short token such as `[tp:k3f9]`. A request belongs to the
 conversation whose mark stands in its last user message, else anywhere in the user's texts; one that has lost them is
 known by the ids of its calls, which have the mark's letters (`marks.call_id`). Requests for a title or a summary hold
 the mark too; they are recognised (`aside`) and answered plainly, and so is everything without a mark.
@@ -46,7 +46,7 @@ class Conversation:
         """Set the answers to the next requests, in order, in place of those that were not used yet.
 
         To be called before each turn of the user: what comes after it is never taken for a retry of what was before.
-        `user_text` is what the user says in this turn, so that words around it can be told from words in it; an
+        `user_text` is what the user says in this turn, so that words around it are not taken for words in it; an
         application may put what the user said before, and was not answered, into the same message.
         """
         self._plans = list(plans)
@@ -137,9 +137,9 @@ class Conversations:
         return None
 
     def _of_calls(self, exchange: Exchange) -> Conversation | None:
-        """Return the conversation whose calls a request tells that has lost the words of its user."""
-        ids = [call.call_id for told in exchange.history for call in told.calls]
-        ids += [result.call_id for told in exchange.history for result in told.results]
+        """Return the conversation whose calls a request holds that has lost the words of its user."""
+        ids = [call.call_id for message in exchange.history for call in message.calls]
+        ids += [result.call_id for message in exchange.history for result in message.results]
         return next((one for mark, one in self._all.items() if any(i.startswith(call_id(mark)) for i in ids)), None)
 
 
@@ -147,7 +147,7 @@ def _aside(exchange: Exchange, conversation: Conversation) -> str | None:
     """Return why a request is not a turn of its conversation but a title, a summary or the like; None if it is one."""
     if exchange.tools:
         return None
-    if any(told.results for told in exchange.history):
+    if any(message.results for message in exchange.history):
         return _order_behind(exchange, conversation)
     plan = conversation.peek()
     if plan is not None and plan.calls:

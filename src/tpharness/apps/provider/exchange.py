@@ -79,20 +79,20 @@ class Exchange:
     _released: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _hold_at: int | None = None
 
-    # ---------------------------------------------------------------------------------- what the model is told
+    # ---------------------------------------------------------------------------------- what the model is sent
 
     @property
     def system(self) -> str:
         """The system prompt: all texts of role system, joined by empty lines."""
-        return "\n\n".join(told.text for told in self.history if told.role == "system" and told.text)
+        return "\n\n".join(message.text for message in self.history if message.role == "system" and message.text)
 
     @property
     def user_texts(self) -> tuple[str, ...]:
         """The texts of the user's messages, in order."""
-        return tuple(told.text for told in self.history if told.role == "user")
+        return tuple(message.text for message in self.history if message.role == "user")
 
     def knows(self, words: str) -> bool:
-        """Whether the model is told a message of the user."""
+        """Whether the request holds these words in a message of the user."""
         return words in "\n".join(self.user_texts)
 
     # ---------------------------------------------------------------------------------- for who judges

@@ -98,10 +98,10 @@ def _merged(schema: Mapping[str, Any], root: Any) -> dict[str, Any]:
     merged: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
     properties, required = dict(merged.get("properties") or {}), list(merged.get("required") or [])
     for part in schema["allOf"]:
-        told = _referred(part["$ref"], root) if isinstance(part.get("$ref"), str) else part
-        properties |= told.get("properties") or {}
-        required += told.get("required") or []
-        merged = {**told, **merged}
+        schema = _referred(part["$ref"], root) if isinstance(part.get("$ref"), str) else part
+        properties |= schema.get("properties") or {}
+        required += schema.get("required") or []
+        merged = {**schema, **merged}
     merged.pop("$ref", None)
     return merged | ({"properties": properties, "required": list(dict.fromkeys(required))} if properties else {})
 

@@ -1,6 +1,6 @@
 """Provider: one HTTP server on a loopback port that speaks every model API and answers as it was planned.
 
-In: plans, by conversation. Out: exchanges, each with what the model was told and what became of its answer. The server
+In: plans, by conversation. Out: exchanges, each with the request to the model and what became of its answer. The server
 runs on the event loop that enters its context, listens on 127.0.0.1 only, and writes no log.
 """
 

@@ -44,9 +44,9 @@ function player(threadId) {
       Object.assign(heard, { stream, ended: null, failed: null });
       posts += 1;
       if (parts !== null) agent.addMessage({ id: `user-${posts}`, role: "user", content: contentsOf(parts) });
-      const told = stream.end.reason ?? null;
+      const reason = stream.end.reason ?? null;
       await agent.runAgent({ runId: `run-${posts}`, ...resumed(agent, parts === null) }, subscriber(heard)).catch(() => {});
-      const { cut, error } = cutOf(heard, told);
+      const { cut, error } = cutOf(heard, reason);
       const finish = { cut, isNetwork: false, errorText: error, finishReason: heard.ended?.facts.finish_reason };
       return { message: messageOf(agent.messages, begins), finish };
     },

@@ -10,10 +10,10 @@ const BY_FINISH = { "content-filter": "safety_halt", interrupted: "user_cancelle
 const factsOf = (one) => one.metadata?.threadprotocol ?? {};
 
 /** How a run ended: null for a regular end, else the reason (R27), and the text of an error. */
-export function cutOf({ ended, failed }, told) {
+export function cutOf({ ended, failed }, reason) {
   if (ended !== null && ended.outcome === "error") {
     const { event, facts } = ended;
-    if (event.code === "abort") return { cut: told ?? "user_cancelled", error: null }; // made up: the user pressed stop
+    if (event.code === "abort") return { cut: reason ?? "user_cancelled", error: null }; // made up: the user pressed stop
     const said = facts.reason ?? event.code;
     if (said !== "error" && REASONS.has(said)) return { cut: said, error: null };
     return { cut: "error", error: event.message };
@@ -22,9 +22,9 @@ export function cutOf({ ended, failed }, told) {
     return { cut: REASONS.has(ended.facts.reason) ? ended.facts.reason : "user_cancelled", error: null };
   }
   if (ended !== null) return { cut: BY_FINISH[ended.facts.finish_reason] ?? null, error: null };
-  if (failed?.name === "AbortError") return { cut: told ?? "user_cancelled", error: null };
+  if (failed?.name === "AbortError") return { cut: reason ?? "user_cancelled", error: null };
   if (failed !== null && !isNetworkError(failed)) return { cut: "error", error: failed.message };
-  return { cut: told ?? "network_failure", error: null }; // nothing has said the end
+  return { cut: reason ?? "network_failure", error: null }; // nothing has said the end
 }
 
 const isNetworkError = (error) => error instanceof TypeError && /terminated|fetch failed|network/.test(error.message);

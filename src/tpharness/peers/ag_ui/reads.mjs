@@ -71,7 +71,7 @@ async function* eagerly(body) {
     over = true;
     changed();
   });
-  reading.catch(() => {}); // told below, behind what has arrived
+  reading.catch(() => {}); // reported below, behind what has arrived
   for (;;) {
     if (arrived.length > 0) yield Buffer.concat(arrived.splice(0));
     else if (over) return await reading;

@@ -24,8 +24,8 @@ export async function received(value, chat) {
     waiting = null;
     const same = message !== null && message.id === last.id;
     const parts = message === null ? [] : message.parts;
-    const told = finish.isAbort ? null : (turn.end.reason ?? null);
-    const cut = finish.cut !== undefined ? finish.cut : endOf(finish, told);
+    const reason = finish.isAbort ? null : (turn.end.reason ?? null);
+    const cut = finish.cut !== undefined ? finish.cut : endOf(finish, reason);
     const at = turn.begun_at;
     const error = finish.errorText !== null && !finish.isNetwork ? finish.errorText : null;
     thread.turns.push({

@@ -9,15 +9,15 @@ import { createHash } from "node:crypto";
 const DENIAL = "The tool call was denied.";
 const URL_KINDS = { image: "image-url", audio: "audio-url", video: "video-url" };
 
-/** How the chat's turn ended: null for a regular end, else the reason (R27). `told` is what else was observed. */
-export function endOf(finish, told) {
+/** How the chat's turn ended: null for a regular end, else the reason (R27). `reason` is what else was observed. */
+export function endOf(finish, reason) {
   if (finish.finishReason === "content-filter") return "safety_halt";
   if (finish.finishReason === "interrupted") return "user_cancelled";
   if (finish.finishReason === "error") return "error";
   if (finish.finishReason != null) return null; // what breaks off later changes nothing (R26)
   if (finish.isAbort) return "user_cancelled";
   if (finish.errorText !== null) return finish.isNetwork ? "network_failure" : "error";
-  return told; // the chat is ready, whether or not anything said the end
+  return reason; // the chat is ready, whether or not anything said the end
 }
 
 /**

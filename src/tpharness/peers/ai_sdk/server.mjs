@@ -206,7 +206,7 @@ class PlayedModel extends MockLanguageModelV4 {
     };
     for (const [index, event] of answer.events) {
       await playback.turn(index);
-      yield* told(event, answer);
+      yield* chunksOf(event, answer);
       await playback.happened(index);
     }
     const last = answer === story.answers.at(-1);
@@ -226,7 +226,7 @@ class PlayedModel extends MockLanguageModelV4 {
 }
 
 /** What a model's stream says for one event of the script. */
-function* told(event, answer) {
+function* chunksOf(event, answer) {
   const id = `p${event.index}`;
   const part = answer.parts.get(event.index);
   const provided = part.part_kind === "builtin-tool-call" ? { providerExecuted: true, dynamic: true } : {};
@@ -240,10 +240,10 @@ function* told(event, answer) {
     const name = part.part_kind === "text" ? "text" : "reasoning";
     const provider = part.provider_name ?? "test";
     const facts = { ...(part.signature && { signature: part.signature }), ...(part.id && { itemId: part.id }) };
-    const told = Object.keys(facts).length > 0 ? { providerMetadata: { [provider]: facts } } : {};
+    const metadata = Object.keys(facts).length > 0 ? { providerMetadata: { [provider]: facts } } : {};
     if (start) yield { type: `${name}-start`, id };
     if (!end && text) yield { type: `${name}-delta`, id, delta: text };
-    if (end) yield { type: `${name}-end`, id, ...told };
+    if (end) yield { type: `${name}-end`, id, ...metadata };
   } else if (part.part_kind === "tool-call" || part.part_kind === "builtin-tool-call") {
     if (start) yield { type: "tool-input-start", id: part.tool_call_id, toolName: part.tool_name, ...provided };
     if (!end && args != null && args !== "") {
@@ -306,7 +306,7 @@ function scriptedTools(model, live) {
 
 // ---------------------------------------------------------------------------------------------------- the thread
 
-/** Keep the run: the steps that the package has told, and how it ended. */
+/** Keep the run: the steps that the package has reported, and how it ended. */
 function record(thread, request, story, live) {
   const entries = [];
   const usage = {};

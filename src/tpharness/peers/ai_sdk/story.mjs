@@ -163,11 +163,11 @@ function customData(event) {
 /** A system event of the application: what it says on the wire, and records in the thread (R34). */
 function readNotice(event) {
   const custom = event.event_kind === "custom";
-  const told = custom ? event.name || event.event_name : event.event_type;
-  if (!told || told.startsWith("source.")) {
-    throw new CannotPlay(`an event ${told} of the model in the middle of its answer`);
+  const type = custom ? event.name || event.event_name : event.event_type;
+  if (!type || type.startsWith("source.")) {
+    throw new CannotPlay(`an event ${type} of the model in the middle of its answer`);
   }
-  const known = NORMATIVE[told] ?? told;
+  const known = NORMATIVE[type] ?? type;
   const name = /^(data-|meta:)/.test(known) ? known : `data-${known}`;
   const data = custom ? customData(event) : (event.event_data ?? null);
   const agents = {

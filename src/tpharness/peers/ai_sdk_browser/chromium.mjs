@@ -34,10 +34,10 @@ function giveUp(why) {
 
 /** Start the browser, headless and with an empty profile. It ends with this process, which ends here without one. */
 export async function browser() {
-  const told = process.env[VARIABLE];
-  const file = told || chromium.executablePath();
+  const given = process.env[VARIABLE];
+  const file = given || chromium.executablePath();
   if (!runs(file)) {
-    const what = told ? `${VARIABLE}: ${told} is not a program` : `Playwright has none at ${file || "any place"}`;
+    const what = given ? `${VARIABLE}: ${given} is not a program` : `Playwright has none at ${file || "any place"}`;
     giveUp(
       `there is no browser: ${what}; install Chromium or Chrome and name it with ${VARIABLE}, ` +
         `or type: npx playwright-core@${VERSION} install chromium`,

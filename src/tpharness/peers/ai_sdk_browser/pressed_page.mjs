@@ -18,7 +18,7 @@ async function freePort() {
   return port;
 }
 
-/** Pass a request of the page on, and the answer back; told by its number what of it has been shown. */
+/** Pass a request of the page on, and the answer back; with its number what of it has been shown. */
 async function forwarded({ api, chat }, res, { why, value, shown }, streams) {
   const gone = new AbortController();
   res.on("close", () => gone.abort());

@@ -2,7 +2,7 @@
 //
 // In, on standard input: scenes, `{name: [step, …]}`, each on a page of its own. A step is `[word, argument]`, see STEPS.
 // Out, on standard output: what was seen, `{name: {label: look, …}}`; the exit code is 1 when a step could not be done.
-// A step that is not known is told before a browser is started.
+// A step that is not known is reported before a browser is started.
 
 import { text } from "node:stream/consumers";
 import { portOf, serve } from "./control.mjs";
@@ -42,7 +42,7 @@ class Scene {
   /** Do what takes as long as the stream does. */
   begin(work) {
     this.#done = work;
-    work.catch(() => {}); // it is told where it is waited for
+    work.catch(() => {}); // it is reported where it is waited for
   }
 
   get stream() {

@@ -94,20 +94,20 @@ class Page {
 
   async opened(url) {
     const { devtools } = this.tab;
-    const told = () => this.#waiting.forEach((look) => look());
+    const notify = () => this.#waiting.forEach((look) => look());
     devtools.on("Network.responseReceived", ({ requestId, response }) => {
       const number = response.headers[NUMBER];
       if (number !== undefined) this.#names.set(Number(number), requestId);
-      told();
+      notify();
     });
     devtools.on("Network.dataReceived", ({ requestId, dataLength }) => {
       this.#bytes.set(requestId, (this.#bytes.get(requestId) ?? 0) + dataLength);
-      told();
+      notify();
     });
     for (const end of ["Network.loadingFinished", "Network.loadingFailed"]) {
       devtools.on(end, ({ requestId }) => {
         this.#over.add(requestId);
-        told();
+        notify();
       });
     }
     await this.page.goto(url);
@@ -158,12 +158,12 @@ class Page {
 
   /** Send a message, null for none, and wait until the chat has done with it. */
   async send(parts) {
-    const told = JSON.stringify(parts === null ? null : { parts }); // as text: surrogates without a partner stay
+    const posted = JSON.stringify(parts === null ? null : { parts }); // as text: surrogates without a partner stay
     await this.page.evaluate(async (message) => {
       window.finish = undefined;
       await window.chat.sendMessage(JSON.parse(message) ?? undefined);
       await new Promise((done) => setTimeout(done));
-    }, told);
+    }, posted);
   }
 
   /** What the chat says, and what is on the screen. */
