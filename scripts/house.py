@@ -13,7 +13,7 @@ How each number is counted:
 - *class names that mean two things*: names without a leading underscore by which two modules of `src/tpharness` define
   a class, counted once each.
 - *small files*: files of fewer than 60 lines, `__init__.py` and `__main__.py` aside. *Without one public name*: of
-  these, those whose `__all__` has not exactly one name, and for whose package `SMALL` has no reason.
+  these, those whose `__all__` has not exactly one name, and for which, or whose package, `SMALL` has no reason.
 - *told*: the word in any file below `src`, in any case.
 - *a chunk's way*: from `Assembler.feed` with the bytes of one chunk until it returns. Stops are our functions that are
   entered, rooms the modules that they stand in, returns how often a module is entered, or returned to, that was left.
@@ -50,12 +50,69 @@ COMMANDS: Mapping[str, Sequence[str]] = {
 """What is run to see what a command loads, by the name that the table has. THREAD is a file with a valid thread."""
 
 SMALL = {
+    # a package whose files are one of a kind each
     "checks": "a check is a file, as CONTRIBUTING.md has it",
     "report": "a report format is a file, as CONTRIBUTING.md has it",
     "peers": "a peer is a program of its own",
     "cli": "a command is a file",
+    "protocol/rules": "what the rules are about is a file: agents, usage, calls",
+    "model_apis/anthropic": "every API has the same files, however little it has to say in one",
+    "model_apis/gemini": "every API has the same files, however little it has to say in one",
+    "model_apis/openai_chat": "every API has the same files, however little it has to say in one",
+    "model_apis/openai_responses": "every API has the same files, however little it has to say in one",
+    # a table of names, which is read beside the code that uses it
+    "histories/stored/problems.py": "the kinds of findings of all formats of stored messages",
+    "server_events/native.py": "the types of events, without what reads them",
+    "server_events/violations.py": "the kinds of findings of server events",
+    "wires/vsp/states.py": "the table of states, which a reader looks up",
+    "wires/vsp/violations.py": "the kinds of findings of the wire",
+    "explore/generate/kinds.py": "the table of what a campaign generates",
+    "histories/registry.py": "the table of histories",
+    # a door: what one room may ask of another, so that nothing behind it is loaded before
+    "rooms.py": "which rooms there are",
+    "explore/room.py": "the door of the explorer",
+    "histories/room.py": "the door of the histories",
+    "strategies.py": "the public door of the explorer's strategies",
+    "model_apis/check.py": "the door of the rules: a payload and nothing else",
+    "wires/checked.py": "the door of the rules of any wire",
+    "lazy_names.py": "how a door opens only when somebody asks",
+    # what several rooms need, and none of them may import from another
+    "imports.py": "targets, profiles and defects are modules of the user alike",
+    "printable.py": "whoever prints needs it, and it may need nobody",
+    "resources.py": "the only place that knows where data lies",
+    "waiting.py": "workers, pytest and `tpharness.testing` wait alike",
+    "protocol/reasons.py": "the words of an interruption, for documents, events and both wires",
+    "model_apis/event_bytes.py": "what all APIs write alike",
+    "model_apis/messages.py": "what all APIs read alike",
+    "model_apis/openai_errors.py": "what two APIs of one vendor answer alike",
+    "model_apis/payloads.py": "what Pydantic AI writes for every API",
+    "wires/sse/writer.py": "the writing half of server-sent events, which both wires use",
+    "wires/ag_ui/carriers.py": "the key of the carrier, which both halves of the wire use",
+    "apps/checks/contract.py": "what every check of an application is",
+    "apps/loopback.py": "provider, page, ledger and proxy listen alike",
+    "apps/marks.py": "cases write marks, the provider reads them",
+    "apps/client/own_code.py": "profiles and translators are the user's code alike",
+    "histories/stored/arguments.py": "formats of stored messages read arguments alike",
+    "targets/connection.py": "the server of streams and the relay in front of one end connections alike",
+    "run/citing.py": "`run` and pytest choose by clauses alike",
+    # one idea with the record or the constant that belongs to it
+    "apps/client/text_stream.py": "one wire, with its content types",
+    "apps/contact.py": "one turn, with the case that it is",
+    "explore/mutation/settling.py": "when a verdict is settled, apart from what plays",
+    "explore/shrinking/values.py": "the steps that every shrinker takes",
+    "histories/langchain/real.py": "the only file that needs langchain-core",
+    "histories/message_parts/answers.py": "what was measured of one program's end of a task",
+    "histories/message_parts/as_planned.py": "what document 002 asks beyond that program",
+    "picture/plain.py": "a timeline without a script, beside the one with",
+    "protocol/align.py": "one algorithm, with its pair",
+    "pytest_plugin/unjudged.py": "one outcome that pytest does not have",
+    "reference_app/refusal.py": "every answer that is not a success",
+    "reference_app/settings.py": "the settings of a server",
+    "run/other_wires.py": "what is played a second time for R39",
+    "verdict/tally.py": "what the last lines count",
+    "verdict/traceability.py": "clauses of results",
 }
-"""Packages whose small files are right as they are, each with the reason."""
+"""Packages and files that are right to be small, each with the reason."""
 
 _LOADED = """
 import sys, os, atexit
@@ -196,7 +253,7 @@ def small_without_reason(tree: Path = REPOSITORY) -> dict[str, list[str]]:
     return {
         name: names
         for name, names in small_files(tree).items()
-        if len(names) != 1 and not any(name.startswith(f"{package}/") for package in SMALL)
+        if len(names) != 1 and not any(name == place or name.startswith(f"{place}/") for place in SMALL)
     }
 
 

@@ -68,6 +68,13 @@ def test_the_word_told_is_where_it_is_right() -> None:
     assert sum(house.word_count("told").values()) <= MAY_SAY_TOLD
 
 
+def test_a_small_file_has_one_public_name_or_a_reason() -> None:
+    """And a reason has a file that it is about."""
+    assert house.small_without_reason() == {}
+    small = house.small_files()
+    assert [place for place in house.SMALL if not any(f"{name}/".startswith(f"{place}/") for name in small)] == []
+
+
 def test_one_engine_decides_whether_a_run_passes() -> None:
     """Whatever plays the cases: scenarios on targets, histories, an application, shards that are merged."""
     assert house.engines() == ["verdict/case_run.py"]

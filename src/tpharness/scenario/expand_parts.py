@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from tpharness.facts import binary_identifier
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.fields import Fields, describe_node, find_head
-from tpharness.scenario.pieces import split_args, split_text
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 
@@ -33,6 +34,10 @@ PART_KEYS: Mapping[str, tuple[str, ...]] = {
     "part": ("part", "label"),
 }
 """The key that says what a response part is → all keys that the part may have."""
+
+_WORD = re.compile(r"\S+\s*|\s+")
+_TEXT_PIECES = 3
+_ARGS_PIECES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +153,7 @@ def _call(log: EventLog, fields: Fields, index: int, context: ResponseContext) -
     facts = {"part_kind": "tool-call", "tool_name": fields.text("call") or "?", "tool_call_id": call_id or "?"}
     text = _args_text(fields)
     given = _strings(fields, "deltas") if "deltas" in fields else None
-    pieces: list[str | None] = [None] if text is None and given is None else [*(given or split_args(text or ""))]
+    pieces: list[str | None] = [None] if text is None and given is None else [*(given or _split_args(text or ""))]
     joined = None if pieces == [None] else "".join(piece or "" for piece in pieces)
     if given is not None and text is not None and not _same_args(joined, text, exact="raw" in fields):
         message = f"{fields.where}: deltas do not add up to {'raw' if 'raw' in fields else 'args'}"
@@ -238,7 +243,7 @@ def _pieces(fields: Fields, key: str) -> list[str]:
     node = fields.node(key)
     if isinstance(node, ListNode):
         return _strings(fields, key)
-    return split_text(fields.text(key, empty=True) or "")
+    return _split_text(fields.text(key, empty=True) or "")
 
 
 def _strings(fields: Fields, key: str) -> list[str]:
@@ -269,3 +274,24 @@ def _same_args(joined: str | None, text: str, *, exact: bool) -> bool:
         return bool(json.loads(joined or "") == json.loads(text))
     except ValueError:
         return False
+
+
+def _split_text(text: str) -> list[str]:
+    """Split a text at word boundaries into up to three pieces, one for each word at most; a single word in two."""
+    words = _WORD.findall(text)
+    if len(words) > 1:
+        count = min(_TEXT_PIECES, len(words))
+        bounds = [len(words) * i // count for i in range(count + 1)]
+        return ["".join(words[a:b]) for a, b in pairwise(bounds)]
+    return _split_evenly(text, 2)
+
+
+def _split_args(text: str) -> list[str]:
+    """Split the JSON text of arguments into three pieces, or fewer if it has fewer characters."""
+    return _split_evenly(text, _ARGS_PIECES)
+
+
+def _split_evenly(text: str, count: int) -> list[str]:
+    count = min(count, len(text))
+    bounds = [len(text) * i // count for i in range(count + 1)] if count else []
+    return [text[a:b] for a, b in pairwise(bounds)] or [""]

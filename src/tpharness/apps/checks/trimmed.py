@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from tpharness.apps.checks.truth import is_part_of, normal
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 
-__all__ = ["Item", "left_out"]
+__all__ = ["left_out"]
 
 Item = tuple[int, str, str]
 """The number of a turn, what it is ("message", "call" or "answer"), and its words or its id."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpharness.model_apis.registry import APIS
 
-__all__ = ["DUMMY_KEY", "environment"]
+__all__ = ["environment"]
 
 DUMMY_KEY = "sk-tpharness-0000000000000000000000000000000000000000"
 

@@ -19,7 +19,7 @@ from tpharness.histories.stored.sequence import Change
 from tpharness.model_apis.check import check_payload
 from tpharness.model_apis.rule import Options
 
-__all__ = ["MENDED_RULES", "mend_by_rules"]
+__all__ = ["mend_by_rules"]
 
 _TIMES = 8
 """So often one rule is mended in a request: what is mended for another may break it again."""
