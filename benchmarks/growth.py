@@ -1,10 +1,12 @@
-"""How long a stream is judged, by how many of one kind of event it has: 10, 100, … of each, playing and each check.
+"""How much work a stream is to judge, by how many of one kind of event it has: 10, 100, … of each; by each check.
 
-Ten times as many may take 1.2 × ten times as long, or 1.2 × as much longer as a bare comparison of the same threads
-with copies takes: what does not fit into the processor's cache any more is slower for everybody. What would take longer
-than a case may be judged is bounded: it ends with the finding `judging-too-long`. Of each property the worst step is
-shown; steps that take a moment are not judged. What is missed is measured again: of a time the least is true, whatever
-else the machine does.
+Ten times as many may be 1.2 × ten times the work. Work is counted in calls of functions, those written in C among them,
+which is the same each time whatever else the machine does; and it is timed, since a call that copies or searches what
+is held counts as one. Of times, 1.2 × as much longer as a bare comparison of the same threads with copies takes is
+allowed: what does not fit into the processor's cache any more is slower for everybody. What would take longer than a
+case may be judged is bounded: it ends with the finding `judging-too-long`. Of each property the worst step is shown.
+Steps that are a moment's work are not judged, nor are those up to 1,000: each of the first 256 states of a thread is
+looked at, and of more states no more. Times that are missed are measured again: the least is true.
 
 The checks `prefix` and `convergence` judge a client that lost bytes: here it lost none, and the server holds the same.
 The checks `asked`, `arguments`, `said` and `integrity` are about what a script asks, which has no length here.
@@ -15,10 +17,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import copy
+import cProfile
 import gc
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from benchmarks.long_streams import KINDS, LongWinded
@@ -37,10 +40,8 @@ from tpharness.targets.remote import Patience
 MOST = 1.2
 FLOOR = "a comparison with a copy"
 ENOUGH = 1.0
-LEAST = 0.2
-"""Seconds: what takes less says more of the machine than of its growth."""
-TIMES = 3
-"""How often the sizes of a kind are measured of which a property seems to grow faster than they do."""
+FIRST = 1_000
+"""From here on more events are no more states that are looked at."""
 AFTER_A_LOSS = ("prefix", "convergence")
 
 
@@ -57,22 +58,43 @@ def seconds_of(work: Callable[[], object]) -> float:
     return min(took)
 
 
-def measure(case: Case, middle: bytes) -> dict[str, float]:
-    """Play and judge a stream; return the seconds of each property. It raises JudgedTooLongError as a run would."""
+def calls_of(work: Callable[[], object]) -> float:
+    """Return how many functions are called."""
+    counter = cProfile.Profile()
+    counter.runcall(work)
+    return sum(entry.callcount for entry in counter.getstats())
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What work is measured in. What is less than the least says more of the beginning than of growth."""
+
+    name: str
+    of: Callable[[Callable[[], object]], float]
+    least: float
+    times: int
+
+
+UNITS = (Unit("calls", calls_of, 20_000, 1), Unit("s", seconds_of, 0.2, 3))
+"""`times`: how often the sizes of a kind are measured of which a property seems to grow faster than they do."""
+
+
+def measure(case: Case, middle: bytes, of: Callable[[Callable[[], object]], float]) -> dict[str, float]:
+    """Play and judge a stream; return the work of each property. It raises JudgedTooLongError as a run would."""
     evidence: list[Evidence] = []
     players = Players(server=LongWinded(middle), client=Reference())
     took: dict[str, float] = {}
     with allow_judging(Patience().total):
-        took["playing"] = seconds_of(lambda: evidence.__setitem__(slice(None), asyncio.run(play(case, players))))
+        took["playing"] = of(lambda: evidence.__setitem__(slice(None), asyncio.run(play(case, players))))
         lossy = [_after_a_loss(piece) for piece in evidence]
         for check in CHECKS:
             pieces = lossy if check.name in AFTER_A_LOSS else evidence
             with judging():
-                took[check.name] = seconds_of(lambda one=check, of=pieces: judge(case.id, of, checks=(one,)))  # type: ignore[misc]
+                took[check.name] = of(lambda one=check, parts=pieces: judge(case.id, parts, checks=(one,)))  # type: ignore[misc]
     took["all"] = sum(took.values())
     threads = [side.thread for piece in evidence for side in piece.sides()]
     copies = copy.deepcopy(threads)
-    took[FLOOR] = seconds_of(lambda: threads == copies)
+    took[FLOOR] = of(lambda: threads == copies)
     return took
 
 
@@ -89,39 +111,39 @@ def _after_a_loss(piece: Evidence) -> Evidence:
     return replace(piece, delivery=Delivery.PART, server=replace(piece.server, thread=held), adopted=fetched)
 
 
-def worst_steps(by_size: dict[int, dict[str, float]]) -> Iterator[tuple[str, float, int, int]]:
+def worst_steps(by_size: dict[int, dict[str, float]], least: float) -> Iterator[tuple[str, float, int, int]]:
     """Yield for each property by how much it grows beyond its input, at worst, and between which two sizes."""
     for name in ("playing", *(check.name for check in CHECKS), "all"):
         steps = [
             (growth(name, by_size[few], by_size[more], more / few), few, more)
             for few, more in pairwise(by_size)
-            if by_size[more][name] >= LEAST
+            if few >= FIRST and by_size[more][name] >= least
         ]
         if steps:
             yield name, *max(steps)
 
 
-def rows_of(kind: str, case: Case, sizes: list[int]) -> list[Row]:
-    """Return the rows of a kind: how long all of it took at each size, and the worst growth of each property."""
+def rows_of(kind: str, case: Case, sizes: list[int], unit: Unit) -> list[Row]:
+    """Return the rows of a kind: how much work it was at each size, and the worst growth of each property."""
     by_size: dict[int, dict[str, float]] = {}
     bounded = []
     for size in sizes:
         try:
-            by_size[size] = measure(case, KINDS[kind](size))
+            by_size[size] = measure(case, KINDS[kind](size), unit.of)
         except JudgedTooLongError as error:
             bounded.append(shown(f"{kind}: {size:,} are bounded by judging-too-long", error.seconds, "s"))
             break
-    for _ in range(1, TIMES):
-        missed = {size for _, worst, *step in worst_steps(by_size) if worst > MOST for size in step}
+    for _ in range(1, unit.times):
+        missed = {size for _, worst, *step in worst_steps(by_size, unit.least) if worst > MOST for size in step}
         for size in sorted(missed):
-            again = measure(case, KINDS[kind](size))
+            again = measure(case, KINDS[kind](size), unit.of)
             by_size[size] = {name: min(seconds, again[name]) for name, seconds in by_size[size].items()}
-    rows = [shown(f"{kind}: {size:,}", took["all"], "s") for size, took in by_size.items()]
+    rows = [shown(f"{kind}: {size:,}", took["all"], unit.name) for size, took in by_size.items()]
     return [
         *(rows + bounded),
         *(
-            at_most(f"{kind}: {name}, {more:,} / {few:,} by their number", worst, MOST)
-            for name, worst, few, more in worst_steps(by_size)
+            at_most(f"{kind}: {name}, {more:,} / {few:,} by their number, {unit.name}", worst, MOST)
+            for name, worst, few, more in worst_steps(by_size, unit.least)
         ),
     ]
 
@@ -131,12 +153,14 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kind", action="append", choices=sorted(KINDS), help="only this kind; may be given again")
     options.add_argument("--most", type=int, default=100_000, metavar="N", help="the most of a kind (100,000)")
+    options.add_argument("--by", choices=[unit.name for unit in UNITS], help="measure in calls or in seconds only")
     args = options.parse_args()
     sizes = [size for power in range(1, 7) if (size := 10**power) <= args.most]
     path = scenarios_dir() / "tools" / "metadata.yaml"
     case = base_case(load_scenario(path, root=scenarios_dir()), Reference().capabilities.versions)
-    measure(case, KINDS["calls"](1))  # what is loaded once
-    return max([report(rows_of(kind, case, sizes)) for kind in args.kind or KINDS])
+    measure(case, KINDS["calls"](1), calls_of)  # what is loaded once
+    units = [unit for unit in UNITS if args.by in (None, unit.name)]
+    return max([report(rows_of(kind, case, sizes, unit)) for kind in args.kind or KINDS for unit in units])
 
 
 if __name__ == "__main__":
