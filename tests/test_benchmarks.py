@@ -17,6 +17,8 @@ from tpharness.verdict import RunFinished
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SHARED = {
+    "attacks_on_serve",
+    "attacks_parts",
     "bodies",
     "core_figures",
     "figures",
