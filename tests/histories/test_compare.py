@@ -100,7 +100,7 @@ def test_the_suite_has_every_place() -> None:
     """No row of the tables is empty; what one history cannot hold was tried."""
     for phase, row in suite().cells.items():
         assert min(cell.cuts + cell.unsupported for cell in row.values()) > 0, phase
-        assert [name for name, cell in row.items() if not cell.cuts] in ([], ["langgraph"]), phase
+        assert [name for name, cell in row.items() if not cell.cuts] in ([], ["langgraph"], ["strands/cancel"]), phase
 
 
 def test_a_file_that_an_api_takes_in_no_form_is_no_refusal() -> None:
@@ -138,6 +138,7 @@ def test_the_headline_parallel_tools() -> None:
     for name in ("langchain/documented", "langchain/js", "langgraph", "ai-sdk"):
         assert row.pop(name) == ["✗", "C1", "R1", "A1", "G1"], name
     assert row.pop("chimera/typescript") == ["✗", "C2", "R2", "A2", "G3"]  # the calls go, and the results stay
+    assert row.pop("strands/cancel") == ["cannot be held"]  # it waits for the tools
     assert set(map(tuple, row.values())) == {("✓",)}
 
 
@@ -214,6 +215,22 @@ def test_the_session_of_the_agents_sdk_has_whole_steps_and_nothing_else() -> Non
     assert lost[Phase.SOME_TOOLS_DONE] == "text args tool result cut"
     assert lost[Phase.BETWEEN_STEPS] == "usage cut"
     assert set(cells_of("openai-agents", refused_words).values()) == {"✓"}
+
+
+def test_strands_answers_the_calls_that_a_stopped_run_has_left() -> None:
+    """So no history of it is refused; `cancel()` leaves words of the model's in place of what was cut."""
+    left, cancelled = cells_of("strands/left", lost_words), cells_of("strands/cancel", lost_words)
+    assert left[Phase.TOOL_RUNNING] == "–"
+    assert left[Phase.SOME_TOOLS_DONE] == "result"
+    assert left[Phase.BETWEEN_STEPS] == "cut"
+    assert cancelled[Phase.BETWEEN_STEPS] == "–"
+    assert cancelled[Phase.TOOL_RUNNING] == cancelled[Phase.SOME_TOOLS_DONE] == "cannot be held"
+    assert left[Phase.MID_TEXT] == "text thought sig cut"
+    assert cancelled[Phase.MID_TEXT] == "text thought sig"
+    refused = cells_of("strands/left", refused_words)
+    assert refused.pop(Phase.TOOL_RUNNING) == "(✗ A11)"  # arguments that are JSON, but not an object, are stored so
+    assert set(refused.values()) == {"✓"}
+    assert set(cells_of("strands/cancel", refused_words).values()) == {"✓", "cannot be held"}
 
 
 def test_threads_lose_by_their_rules() -> None:

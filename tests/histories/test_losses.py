@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.histories.message_parts.build import inline, journal_of, scenario
 
+from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.losses import LOSS_KINDS, find_losses
 from tpharness.histories.produced import journal_contents
 from tpharness.histories.projections import CallContent, ResultContent, TurnContent
@@ -316,6 +317,14 @@ WHOLE_STEPS: dict[str, set[str]] = {
     "k12-model-call-fails": {TEXT, CUT},
 }
 """What `openai-agents` loses: a step until all of it has ended, and each cut."""
+LEFT: dict[str, set[str]] = {**WHOLE_STEPS, "l-07-while-one-tool-runs": set(), "l-08-one-of-two-tools-done": {RESULT}}
+"""What `strands/left` loses: as above, but that a call without its result is kept, and shows the cut."""
+CANCELLED = {name: lost - ({CUT} if name != "k12-model-call-fails" else set()) for name, lost in LEFT.items()}
+"""What `strands/cancel` loses: the model has said "Cancelled by user"; an error of it leaves nothing, as above."""
+NOT_HELD = {
+    "langgraph": [name for name, lost in STREAMED.items() if lost is THINKS],  # it depends on the integration
+    "strands/cancel": ["l-07-while-one-tool-runs", "l-08-one-of-two-tools-done"],  # it waits for the tools
+}
 UNMARKED = ("k03-before-any-delta", "l-07-while-one-tool-runs", "l-08-one-of-two-tools-done", "l-10-after-a-result")
 """Where `ai-sdk` does not tell that the turn was cut: nothing of it was streaming. It loses nothing else of these."""
 
@@ -325,8 +334,10 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
     """By the rules of each, for the scenario that has this place."""
     journal = journal_of(scenario(f"histories/{name}"))
     for history in HISTORIES.values():
-        if history.name == "langgraph" and STREAMED[name] is THINKS:
-            continue  # what becomes of thinking depends on the integration
+        if name in NOT_HELD.get(history.name, ()):
+            with pytest.raises(UnsupportedError, match=history.name):
+                history.store(journal)
+            continue
         found = find_losses(journal_contents(journal), history.turn_contents(history.store(journal)))
         unmarked: set[str] = {CUT} if name in UNMARKED else set()
         others: dict[str, set[str]] = {
@@ -339,6 +350,8 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
             "chimera/python": WHOLE_RESPONSES.get(name, set()),
             "chimera/typescript": AS_IF_WHOLE.get(name, set()),
             "openai-agents": WHOLE_STEPS[name],
+            "strands/left": LEFT[name],
+            "strands/cancel": CANCELLED[name],
             **expected,
         }
         wanted = others.get(history.name, expected["threads"] if history.name in VERSIONS else None)

@@ -111,12 +111,15 @@ def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
         *("langchain", "langchain/documented", "langchain/repaired", "langchain/js"),
         *("langgraph", "pydantic-ai", "ai-sdk"),
         *("chimera", "chimera/python", "chimera/typescript", "openai-agents"),
+        *("strands", "strands/left", "strands/cancel"),
     ]
 
 
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=lambda h: h.name)
 def test_every_history_reads_back_what_it_wrote(history: object) -> None:
-    """Through its own codec."""
-    document = HISTORIES[history.name].store(journal_of(scenario("histories/k09-second-of-two-runs")))  # type: ignore[attr-defined]
+    """Through its own codec; a history that waits for tools has nothing before they have returned."""
     again = HISTORIES[history.name]  # type: ignore[attr-defined]
+    waits = again.name == "strands/cancel"
+    played = "histories/l-11-in-the-final-text" if waits else "histories/k09-second-of-two-runs"
+    document = again.store(journal_of(scenario(played)))
     assert again.loads(again.dumps(document)) == document

@@ -32,6 +32,7 @@ WRITES_FOR_AN_API = {
     "histories/message_parts/dialect.py",
     "histories/openai_agents.py",
     "histories/stored/requests.py",
+    "histories/strands.py",
     "model_apis/registry.py",
 }
 

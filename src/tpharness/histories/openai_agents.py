@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
+from tpharness.histories.steps import asked_texts, steps_of, unsupported
+from tpharness.journal import AgentTurn, Journal, Part, Return, UserTurn
 
 __all__ = ["OPENAI_AGENTS", "OpenAiAgentsHistory"]
 
@@ -41,7 +41,10 @@ class OpenAiAgentsHistory:
         """Return the items."""
         items: list[Item] = []
         for turn in journal.turns():
-            items += _asked(turn) if isinstance(turn, UserTurn) else _steps(turn)
+            if isinstance(turn, UserTurn):
+                items += [_user(text) for text in asked_texts(turn, self.name)]
+            else:
+                items += _steps(turn)
         return items
 
     def dumps(self, document: Any) -> str:
@@ -80,42 +83,14 @@ def _user(text: str) -> Item:
     return {"role": "user", "content": text}
 
 
-def _asked(turn: UserTurn) -> Iterator[Item]:
-    for part in turn.parts:
-        content = part.get("content")
-        if not isinstance(content, str):
-            raise _unsupported("what a user sends with files was not played")
-        yield _user(content)
-
-
-def _steps(turn: AgentTurn) -> list[Item]:
-    """Return the items of the steps that have ended."""
-    items: list[Item] = []
-    step: list[Item] = []
-    waiting: dict[str, Item | None] = {}
-    ended = False
-    for entry in (entry for segment in (*turn.segments, turn.tail) for entry in segment.entries):
-        match entry:
-            case Response():
-                if waiting or ended:
-                    raise _unsupported("the model is asked again before each call has its result, or after its answer")
-                step, waiting = [], {}
-                if entry.finished:
-                    step = [_item(part) for part in entry.parts if part.complete]
-                    waiting = {item["call_id"]: None for item in step if item["type"] == "function_call"}
-                    if not waiting:
-                        items += step
-                        ended = True
-            case Return():
-                if entry.call_id not in waiting:
-                    raise _unsupported(f"the result of {entry.call_id!r} does not answer the last response")
-                waiting[entry.call_id] = _output(entry)
-                if None not in waiting.values():
-                    items += [*step, *(output for output in waiting.values() if output is not None)]
-                    waiting = {}
-            case Prompt():
-                raise _unsupported("words of the user inside of a run were not played")
-    return items
+def _steps(turn: AgentTurn) -> Iterator[Item]:
+    """Yield the items of the steps that have ended."""
+    for step in steps_of(turn, "openai-agents"):
+        items = [_item(part) for part in step.response.parts if part.complete and step.response.finished]
+        outputs = {call_id: _output(entry) for call_id, entry in step.returns.items()}
+        if step.done:
+            yield from items
+            yield from (outputs[call_id] for call_id in step.calls)
 
 
 def _item(part: Part) -> Item:
@@ -123,7 +98,7 @@ def _item(part: Part) -> Item:
         text: Item = {"annotations": [], "text": part.fields.get("content") or "", "type": "output_text"}
         return {"content": [text], "role": "assistant", "status": "completed", "type": "message"}
     if part.kind != "tool-call":
-        raise _unsupported("thinking, and tools and files of a provider, were not played")
+        raise unsupported("openai-agents", "thinking, and tools and files of a provider, were not played")
     args = part.raw if part.raw is not None else canonical_text(part.fields.get("args") or {})
     names = {"call_id": str(part.call_id), "name": str(part.fields.get("tool_name") or "")}
     return {"arguments": args or "{}", **names, "type": "function_call"}
@@ -131,16 +106,14 @@ def _item(part: Part) -> Item:
 
 def _output(entry: Return) -> Item:
     if entry.kind != "tool-return" or entry.fields.get("status") != "success":
-        raise _unsupported("a tool that fails says so in words of its own")
+        raise unsupported("openai-agents", "a tool that fails says so in words of its own")
     content = entry.fields.get("content")
     if content is None:
-        raise _unsupported("a result without content, or with one that is stored elsewhere, was not played")
+        raise unsupported(
+            "openai-agents", "a result without content, or with one that is stored elsewhere, was not played"
+        )
     output = content if isinstance(content, str) else json.dumps(content)
     return {"call_id": entry.call_id, "output": output, "type": "function_call_output"}
-
-
-def _unsupported(why: str) -> UnsupportedError:
-    return UnsupportedError(f"openai-agents: {why}", hint="compare conversations without that")
 
 
 # ------------------------------------------------------------------------------------------------ requests

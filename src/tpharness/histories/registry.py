@@ -16,6 +16,7 @@ from tpharness.histories.message_parts import MESSAGE_PARTS
 from tpharness.histories.openai_agents import OPENAI_AGENTS
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.pydantic_ai import PYDANTIC_AI
+from tpharness.histories.strands import STRANDS
 from tpharness.histories.thread_history import THREADS
 from tpharness.histories.thread_log.dialect import CHIMERA
 
@@ -29,6 +30,7 @@ OTHER_HISTORIES: Mapping[str, HistoryDialect] = {
     **AI_SDK,
     **CHIMERA,
     **OPENAI_AGENTS,
+    **STRANDS,
 }
 """The histories that are not threads, by name."""
 

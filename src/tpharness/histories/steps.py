@@ -1,0 +1,66 @@
+"""A turn as an agent's own loop plays it: steps of one response and the results of its calls. Pure.
+
+In: a turn of a journal. Out: its steps, for histories of frameworks that ask the model again when each call has its
+result, and never after an answer without calls. What no such loop does is refused, with the history's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tpharness.histories.langchain import UnsupportedError
+from tpharness.journal import AgentTurn, Prompt, Response, Return, UserTurn
+
+__all__ = ["LoopStep", "asked_texts", "steps_of", "unsupported"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopStep:
+    """One response, and by the ids of its calls what they have returned so far, in the order in which it came."""
+
+    response: Response
+    returns: dict[str, Return] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The ids of its calls, once it has ended."""
+        return tuple(dict.fromkeys(self.response.calls())) if self.response.finished else ()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, and each of its calls has its result."""
+        return self.response.finished and set(self.calls) == set(self.returns)
+
+
+def steps_of(turn: AgentTurn, history: str) -> list[LoopStep]:
+    """Return the steps of a run. UnsupportedError for what no agent's loop does."""
+    steps: list[LoopStep] = []
+    for entry in (entry for segment in (*turn.segments, turn.tail) for entry in segment.entries):
+        match entry:
+            case Response():
+                if steps and not (steps[-1].done and steps[-1].calls) and steps[-1].response.finished:
+                    why = "the model is asked again before each call has its result, or after its answer"
+                    raise unsupported(history, why)
+                steps.append(LoopStep(response=entry))
+            case Return():
+                if not steps or entry.call_id not in steps[-1].calls or entry.call_id in steps[-1].returns:
+                    raise unsupported(history, f"the result of {entry.call_id!r} does not answer the last response")
+                steps[-1].returns[entry.call_id] = entry
+            case Prompt():
+                raise unsupported(history, "words of the user inside of a run were not played")
+    return steps
+
+
+def asked_texts(turn: UserTurn, history: str) -> Iterator[str]:
+    """Yield what the user has said. UnsupportedError for files."""
+    for part in turn.parts:
+        content = part.get("content")
+        if not isinstance(content, str):
+            raise unsupported(history, "what a user sends with files was not played")
+        yield content
+
+
+def unsupported(history: str, why: str) -> UnsupportedError:
+    """Return the error for a conversation that a history cannot hold."""
+    return UnsupportedError(f"{history}: {why}", hint="compare conversations without that")
