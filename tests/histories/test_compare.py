@@ -233,6 +233,18 @@ def test_strands_answers_the_calls_that_a_stopped_run_has_left() -> None:
     assert set(cells_of("strands/cancel", refused_words).values()) == {"✓", "cannot be held"}
 
 
+def test_the_session_of_googles_adk_has_whole_responses_and_all_results_together() -> None:
+    """Of its two ways to stop a run the signal leaves an answer to each call, and an event; the other one nothing."""
+    left, aborted = cells_of("google-adk/left", lost_words), cells_of("google-adk/aborted", lost_words)
+    assert left[Phase.SOME_TOOLS_DONE] == "result cut"
+    assert aborted[Phase.SOME_TOOLS_DONE] == "result"
+    assert left[Phase.SECOND_STEP_ARGUMENTS] == "text args tool cut"
+    assert not any("cut" in words for words in aborted.values())
+    assert aborted[Phase.TOOL_RUNNING] == aborted[Phase.BETWEEN_STEPS] == "–"
+    for name in ("google-adk/left", "google-adk/aborted"):
+        assert set(cells_of(name, refused_words).values()) == {"✓"}
+
+
 def test_threads_lose_by_their_rules() -> None:
     """0.0.4 keeps complete cycles and drops what streams (R20); 0.0.3 drops each turn that was cut (R18)."""
     lost = cells_of("0.0.4", lost_words)

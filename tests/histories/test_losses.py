@@ -325,6 +325,11 @@ NOT_HELD = {
     "langgraph": [name for name, lost in STREAMED.items() if lost is THINKS],  # it depends on the integration
     "strands/cancel": ["l-07-while-one-tool-runs", "l-08-one-of-two-tools-done"],  # it waits for the tools
 }
+WHOLE_RESPONSES_AND_RESULTS: dict[str, set[str]] = {**WHOLE_RESPONSES, "l-08-one-of-two-tools-done": {RESULT}}
+"""What `google-adk` loses: what streams, and results until all have come.
+
+After an abort an event shows each cut; of a loop that was left nothing does. An error of the model leaves one in both.
+"""
 UNMARKED = ("k03-before-any-delta", "l-07-while-one-tool-runs", "l-08-one-of-two-tools-done", "l-10-after-a-result")
 """Where `ai-sdk` does not tell that the turn was cut: nothing of it was streaming. It loses nothing else of these."""
 
@@ -350,6 +355,9 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
             "chimera/python": WHOLE_RESPONSES.get(name, set()),
             "chimera/typescript": AS_IF_WHOLE.get(name, set()),
             "openai-agents": WHOLE_STEPS[name],
+            "google-adk/left": WHOLE_RESPONSES_AND_RESULTS.get(name, set())
+            | (set() if name == "k12-model-call-fails" else {CUT}),
+            "google-adk/aborted": WHOLE_RESPONSES_AND_RESULTS.get(name, set()),
             "strands/left": LEFT[name],
             "strands/cancel": CANCELLED[name],
             **expected,

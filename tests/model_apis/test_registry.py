@@ -27,6 +27,7 @@ SRC = FOLDER.parent
 WRITES_FOR_AN_API = {
     "checking.py",  # a type checker needs the names themselves
     "histories/conversations.py",  # as above
+    "histories/google_adk.py",
     "histories/langchain/formats.py",
     "histories/langchain/javascript.py",
     "histories/message_parts/dialect.py",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tpharness.histories.ai_sdk import AI_SDK
+from tpharness.histories.google_adk import GOOGLE_ADK
 from tpharness.histories.langchain import LANGCHAIN
 from tpharness.histories.langgraph import LANGGRAPH
 from tpharness.histories.message_parts import MESSAGE_PARTS
@@ -30,6 +31,7 @@ OTHER_HISTORIES: Mapping[str, HistoryDialect] = {
     **AI_SDK,
     **CHIMERA,
     **OPENAI_AGENTS,
+    **GOOGLE_ADK,
     **STRANDS,
 }
 """The histories that are not threads, by name."""
