@@ -101,6 +101,21 @@ def test_a_page_that_is_not_there_is_told_with_one_that_is(call: Call) -> None:
     assert "tpharness docs lists the pages" in call("docs", "??").err
 
 
+@pytest.mark.parametrize("name", ["vsp-chunk.schema.json", "conformance/schemas/vsp-chunk.schema.json"])
+def test_a_schema_is_printed_as_it_is(name: str, call: Call) -> None:
+    """Whoever has the wheel alone reads which fields a chunk must have."""
+    printed = call("docs", name)
+    assert printed.code == 0
+    assert printed.out == (ROOT / "conformance" / "schemas" / "vsp-chunk.schema.json").read_text("utf-8")
+
+
+def test_a_schema_that_is_not_there_is_wrong_use_and_says_which_are(call: Call) -> None:
+    """A name that is nearly right is answered with the right one."""
+    printed = call("docs", "vsp-chunks.schema.json")
+    assert printed.code == 2
+    assert "vsp-chunk.schema.json" in printed.err
+
+
 def test_what_code_says_of_pages_is_there() -> None:
     """A hint names a page, and not a file of a checkout, which an installation does not have."""
     code = [path.read_text("utf-8") for path in sorted((ROOT / "src").rglob("*.py"))]

@@ -25,13 +25,16 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
 def docs(
-    page: Annotated[str, Argument(help="A page, such as CONTROL; none lists them.")] = "",
+    page: Annotated[str, Argument(help="A page, such as CONTROL, or a schema; none lists them.")] = "",
     section: Annotated[str, Argument(help="A section of it, by its heading or how that begins.")] = "",
 ) -> None:
     """Print a page of the documentation or one section of it, or list the pages."""
     known = pages()
     if not page:
         say(*(f"{name:14}  {_title(read())}" for name, read in known.items()), "", _where())
+        return
+    if page.endswith(".json"):
+        write_atomically("-", _schema(page))
         return
     name = page.removeprefix("docs/").removesuffix(".md").upper()
     if name not in known:
@@ -48,6 +51,16 @@ def pages() -> dict[str, Callable[[], str]]:
     files = {path.stem: path for path in (readme_path(), *sorted(docs_dir().glob("*.md")))}
     files["RULINGS"] = conformance_dir() / "rulings.md"
     return {**{name: partial(path.read_text, "utf-8") for name, path in files.items()}, "CLAUSES": _clauses_page}
+
+
+def _schema(page: str) -> str:
+    """Return the schema of that name, or of that path as pages have it. UsageError without one."""
+    known = {path.name: path for path in sorted(conformance_dir().glob("schemas/*.json"))}
+    name = page.rpartition("/")[2]
+    if name not in known:
+        hint = did_you_mean(name, known, f"there are {', '.join(known)}")
+        raise UsageError(f"the documentation has no schema {page!r}", hint=hint)
+    return known[name].read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
