@@ -60,7 +60,7 @@ class AppConfig:
     tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
     `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
     every post. `fail_on` is the weakest level of a finding that fails its case. `concurrency` is how many cases run
-    at once. Seconds: `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has
+    at once, None to leave that to the engine. Seconds: `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has
     stopped, `quiet` without a chunk until the client's stream counts as quiet.
     """
 
@@ -91,7 +91,7 @@ class AppConfig:
     baseline: str | None = None
     fail_on: Literal["must", "should"] = "must"
     provider_port: int = 0
-    concurrency: int = 1
+    concurrency: int | None = None
     ready: float = 60.0
     answer: float = 30.0
     stop_within: float = 1.0
@@ -363,6 +363,6 @@ def _checked(config: AppConfig, where: str) -> AppConfig:
             hint="the two ports after it are those of the ledger and of MCP",
         )
     for key in ("concurrency", "ready", "answer", "stop_within", "quiet"):
-        if getattr(config, key) <= 0:
-            raise UsageError(f"{where}: {key} is {getattr(config, key)}, expected a number above 0", hint=_HINT)
+        if (given := getattr(config, key)) is not None and given <= 0:
+            raise UsageError(f"{where}: {key} is {given}, expected a number above 0", hint=_HINT)
     return config

@@ -59,6 +59,8 @@ _AFTER_EXIT = f"correct {EXITED.code} first: it may come from nothing else than 
 _OUTPUT_SHOWN = 200
 _CLAUSES = len({check.clause for check in APP_CHECKS})
 _UNCUT = ("uncut/tool-call", "uncut/text")
+_BESIDE = 8
+"""Cases at once where nothing is declared, and the ledger knows the effects of each."""
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
 
 
@@ -127,6 +129,11 @@ class _Stage:
     ledger: EffectLedger | None = None
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    @property
+    def doubtful(self) -> int:
+        """How many runs of tools could have been of several cases."""
+        return self.ledger.doubtful if self.ledger is not None else 0
+
     @classmethod
     async def open(cls, stack: AsyncExitStack, config: AppConfig, options: AppOptions, profile: Profile) -> _Stage:
         """Start provider, ledger, application and client, in this order."""
@@ -186,18 +193,31 @@ async def _play_all(
             yield event
         yield run.finish(clause_count=_CLAUSES)
         return
-    limit = asyncio.Semaphore(1 if stage.config.effects is not None else stage.config.concurrency)
+    at_once = _cases_at_once(stage, options)
+    limit = asyncio.Semaphore(at_once)
 
     async def one(source: CaseSource) -> list[Result]:
         async with limit:
             with recording() as tape:
                 return await _play_one(stage, source, tape if options.record else None)
 
-    tasks = [asyncio.create_task(one(source)) for source in sources]
+    async def beside(source: CaseSource) -> list[Result] | None:
+        """Play a case beside others, and return None where it has to be played alone to be sure."""
+        if source.is_about_others:
+            return None
+        doubtful = stage.doubtful
+        results = await one(source)
+        return results if stage.doubtful == doubtful and all(map(_is_sure, results)) else None
+
+    tasks = [asyncio.create_task(beside(source) if at_once > 1 else one(source)) for source in sources]
     ended = ""
     try:
         for number, (source, task) in enumerate(zip(sources, tasks, strict=True), 1):
-            for event in run.take(source.id, await task):
+            results = await task
+            if results is None:
+                await asyncio.wait(tasks)
+                results = await one(source)
+            for event in run.take(source.id, results):
                 yield event
             if options.exit_first and number < len(sources) and not all(one.outcome.green for one in run.played):
                 ended = f"ended after one failure; {len(sources) - number} of {len(sources)} cases were not played"
@@ -209,6 +229,26 @@ async def _play_all(
     others = _name_others(sources, stage.config, tool)
     problems = [] if options.ids or ended else baseline.find_outdated(run.played, elsewhere=others)
     yield run.finish(problems, ended=ended, exercised=_exercised(run.played), clause_count=_CLAUSES)
+
+
+def _cases_at_once(stage: _Stage, options: AppOptions) -> int:
+    """Return how many cases may run at the same time: one where nobody could say whose effects are counted."""
+    config = stage.config
+    if config.effects is None:
+        return config.concurrency or 1
+    if config.effects != LEDGER or not stage.player.names_calls:
+        return 1
+    return config.concurrency or (1 if options.exit_first else _BESIDE)
+
+
+def _is_sure(result: Result) -> bool:
+    """Whether a case that was played beside others would come out so alone, too.
+
+    What is found may come from another case: a process that it has ended, a chat that it has disturbed, a machine that
+    it keeps busy.
+    """
+    played = result.outcome is not Outcome.NOT_APPLICABLE or not result.seconds
+    return played and result.outcome.green and all(finding.level is Level.MAY for finding in result.findings)
 
 
 async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncGenerator[RunEvent, None]:

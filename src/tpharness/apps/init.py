@@ -237,7 +237,7 @@ def _described(
         "# regenerate = true                        # the page has a button for another answer",
         "# edit = true                              # a message can be edited",
         *_effects_lines(config),
-        *([f"concurrency = {config.concurrency}"] if config.concurrency != 1 else []),
+        *([f"concurrency = {config.concurrency}"] if config.concurrency is not None else []),
         f'fail_on = "{config.fail_on}"                         # "should" fails also what breaks a SHOULD',
         f"baseline = {json.dumps(config.baseline)}"
         if config.baseline is not None

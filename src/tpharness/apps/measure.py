@@ -34,6 +34,8 @@ async def measure_tool(player: Player, tool: CaseTool, effects_command: str | No
     player.known_result = next(iter(results), None)
     references = [reference_of(run.number) for run in evidence.tool_runs or ()]
     player.tells_references = any(name in content for name in references for content in results)
+    called = {call.call_id for one in asked for call in one.called}
+    player.names_calls = bool(evidence.tool_runs) and called.issuperset(run.call_id for run in evidence.tool_runs or ())
     if evidence.tool_runs == () and any(one.complete_calls for one in asked):
         raise UsageError(
             f"the model called {tool.name}, and no run of it reached the ledger of effects",

@@ -33,7 +33,7 @@ from tpharness.apps.evidence import (
     with_late_requests,
 )
 from tpharness.apps.looking import until
-from tpharness.apps.marks import new_mark
+from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.apps.provider.server import Provider
 from tpharness.apps.stage import Stage
@@ -61,7 +61,8 @@ class Player:
     to take, which bounds the wait for a tool that nobody waits for; `tool_has_run` is whether one was seen to run since
     the application was started, so that there is something to count; `shows_answers` whether it was seen to show its
     user an answer of the model word for word; `wants_thoughts` whether it asks its model to think; `known_result` what
-    its model was sent as a tool's result, and `tells_references` whether that names the run of the ledger.
+    its model was sent as a tool's result, and `tells_references` whether that names the run of the ledger;
+    `names_calls` is whether its tool said to the ledger which call of the model it ran for.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Player:
         self._real = real
         self.tool_seconds: float | None = None
         self.tool_has_run = False
-        self.shows_answers = self.wants_thoughts = self.tells_references = False
+        self.shows_answers = self.wants_thoughts = self.tells_references = self.names_calls = False
         self.known_result: str | None = None
         self.keeps_history = keeps_history(profile)
         self.shows_calls = bool(getattr(profile, "shows_calls", True)) or not self.keeps_history
@@ -104,18 +105,19 @@ class Player:
         finally:
             for one in (stage, *([stage.beside] if stage.beside is not None else [])):
                 if one.tools is not None:
-                    one.tools.release()
+                    one.tools.close()
                 for client in one.clients:
                     await client.close()
         beside = stage.beside
         seen = self._evidence(stage, case, runs_before)
         return seen if beside is None else replace(seen, beside=self._evidence(beside, beside.case, None))
 
-    def _stage(self, case: AppCase, mark: str, *, other_user: bool = False) -> Stage:
-        client = self._client(other_user=other_user)
-        conversation = self._provider.conversation(mark)
-        tools = CaseTools(self._ledger) if self._ledger is not None else None
-        return Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client], tools=tools)
+    def _stage(self, case: AppCase, mark: str, *, first: Stage | None = None) -> Stage:
+        """Return what a chat is played with: that of the case, or one beside the `first`, which calls no tools."""
+        client = self._client(other_user=first is not None and case.other_user)
+        tools = CaseTools(self._ledger, call_id(mark)) if self._ledger is not None and first is None else None
+        said = self._provider.conversation(mark)
+        return Stage(case=case, mark=mark, client=client, conversation=said, clients=[client], tools=tools, first=first)
 
     async def _next_turn(self, stage: Stage) -> None:
         stage.turns = with_late_requests(stage.turns, await self._turn(stage, len(stage.turns)))
@@ -344,8 +346,7 @@ class Player:
                 exchange.release()
             case CutBy.OTHER_CHAT:
                 other = replace(stage.case, turns=stage.case.beside, beside=())
-                beside = replace(self._stage(other, new_mark(), other_user=other.other_user), tools=None, first=stage)
-                stage.beside = beside
+                stage.beside = beside = self._stage(other, new_mark(), first=stage)
                 await self._next_turn(beside)
                 if reply.end is End.LEFT:  # its user has stopped it or left it meanwhile
                     await until(lambda: exchange.is_over, self._config.stop_within)

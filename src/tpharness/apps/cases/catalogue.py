@@ -23,12 +23,16 @@ BASIC = "basic"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSource:
-    """A case that is not made yet: its ids of calls have to be new each time that it is played."""
+    """A case that is not made yet: its ids of calls have to be new each time that it is played.
+
+    `is_about_others` is whether it judges what two chats do to each other, so that no third one may run.
+    """
 
     id: str
     title: str
     make: Callable[[str], AppCase]
     group: str = ""
+    is_about_others: bool = False
 
 
 def all_cases(
@@ -59,7 +63,8 @@ def all_cases(
 
 def _sources(family: Callable[[str], Sequence[AppCase]], group: str = "") -> Iterator[CaseSource]:
     for index, case in enumerate(family("call_0")):
-        yield CaseSource(id=case.id, title=case.title, group=group, make=partial(_one, family, index))
+        make = partial(_one, family, index)
+        yield CaseSource(id=case.id, title=case.title, group=group, make=make, is_about_others=bool(case.beside))
 
 
 def _one(family: Callable[[str], Sequence[AppCase]], index: int, call_id: str) -> AppCase:

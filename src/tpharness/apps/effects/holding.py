@@ -43,30 +43,36 @@ class ToolRunSeen:
 
 
 class CaseTools:
-    """The runs of a ledger that start from now on."""
+    """The runs of one case, whose calls have ids that begin with `word`, from now on until `close`."""
 
-    def __init__(self, ledger: EffectLedger) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: EffectLedger, word: str) -> None:
+        self._ledger, self._case = ledger, word
         self._first = len(ledger.runs)
+        ledger.begin(word)
 
     @property
     def runs(self) -> list[LedgerRun]:
         """The runs of the case."""
-        return self._ledger.runs[self._first :]
+        return [run for run in self._ledger.runs[self._first :] if run.case == self._case]
 
     def hold(self, *, before_effect: bool) -> None:
         """Let runs that start from now on wait: before their effect, or after it."""
-        self._ledger.hold(before_effect=before_effect)
+        self._ledger.hold(before_effect=before_effect, case=self._case)
 
     def answer_next(self, answers: tuple[ToolAnswer, ...]) -> None:
         """Let the next runs answer this in place of what their tools return, and no run after the turn."""
-        self._ledger.answer_next(*answers)
+        self._ledger.answer_next(*answers, case=self._case)
 
     def release(self) -> None:
         """Let every run go on, and those that start from now on."""
-        self._ledger.stop_holding()
+        self._ledger.stop_holding(case=self._case)
         for run in self.runs:
             run.release()
+
+    def close(self) -> None:
+        """The case is over: let every run go on, and leave those that still come to no other case."""
+        self.release()
+        self._ledger.end(self._case)
 
     @property
     def held(self) -> list[LedgerRun]:

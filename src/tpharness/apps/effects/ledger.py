@@ -110,7 +110,8 @@ class LedgerRun:
     """One run of a tool; times are `loop.time()`, None for what has not happened.
 
     `number` counts the runs of the ledger from 1; `via` is how the call came: "http", "mcp" or "stdio"; `call_id` is
-    the model's id of the call, empty where the application does not say it.
+    the model's id of the call, empty where the application does not say it; `case` is the case that it is of, empty for
+    none, see `EffectLedger.begin`.
     """
 
     number: int
@@ -119,6 +120,7 @@ class LedgerRun:
     via: str
     started_at: float
     call_id: str = ""
+    case: str = ""
     effect_at: float | None = None
     ended_at: float | None = None
     state: LedgerRunState = LedgerRunState.RUNNING
@@ -176,32 +178,52 @@ class LedgerRun:
         return f"run {self.number} of {self.tool}"
 
 
+@dataclass(slots=True)
+class _Rules:
+    """What runs are to do: `holds` says by tool, None for any, whether before the effect; `given` what they answer."""
+
+    holds: dict[str | None, bool] = field(default_factory=dict)
+    given: deque[ToolAnswer] = field(default_factory=deque)
+
+
 class EffectLedger:
     """Tools, their runs in the order in which they started, and where runs hold.
 
-    `hold` decides for runs that start after it; `None` stands for every tool.
+    `hold` decides for runs that start after it; `None` stands for every tool. Cases that are played at the same time
+    each `begin` with a word of their own: a run whose call's id begins with that word is of the case, also when the
+    case is over; any other run is of the only case that is played. `doubtful` counts the runs that could be of several.
     """
 
     def __init__(self, tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self.runs: list[LedgerRun] = []
-        self._holds: dict[str | None, bool] = {}  # tool → before its effect
-        self._given: deque[ToolAnswer] = deque()
+        self.doubtful = 0
+        self._rules = {"": _Rules()}
+        self._over: set[str] = set()
         self._taken = 0
         self._started = asyncio.Event()
 
-    def hold(self, tool: str | None = None, *, before_effect: bool = False) -> None:
+    def begin(self, case: str) -> None:
+        """A case is played from now on, whose calls have ids that begin with this word."""
+        self._rules[case] = _Rules()
+
+    def end(self, case: str) -> None:
+        """A case is over: runs of it that still come are of no other one."""
+        del self._rules[case]
+        self._over.add(case)
+
+    def hold(self, tool: str | None = None, *, before_effect: bool = False, case: str = "") -> None:
         """Let runs of a tool wait: after their effect, or before it."""
         self._known(tool)
-        self._holds[tool] = before_effect
+        self._rules[case].holds[tool] = before_effect
 
-    def stop_holding(self, tool: str | None = None) -> None:
+    def stop_holding(self, tool: str | None = None, *, case: str = "") -> None:
         """Let runs that start from now on go through; those that hold still need `LedgerRun.release`."""
-        self._holds.pop(tool, None)
+        self._rules[case].holds.pop(tool, None)
 
-    def answer_next(self, *answers: ToolAnswer) -> None:
+    def answer_next(self, *answers: ToolAnswer, case: str = "") -> None:
         """Let the next runs answer this in place of what their tools return; without answers, nothing more of it."""
-        self._given = deque(answers)
+        self._rules[case].given = deque(answers)
 
     def effects(self, tool: str | None = None) -> int:
         """Return how often a tool, or any tool, had its effect."""
@@ -229,10 +251,13 @@ class EffectLedger:
         """
         spec = self._known(tool)
         loop = asyncio.get_running_loop()
-        number, now = len(self.runs) + 1, loop.time()
-        run = LedgerRun(number=number, tool=tool, arguments=arguments, via=via, started_at=now, call_id=call_id)
-        given = self._given.popleft() if self._given else None
-        before_effect = self._holds.get(tool, self._holds.get(None))
+        number, now, case = len(self.runs) + 1, loop.time(), self._case_of(call_id)
+        run = LedgerRun(
+            number=number, tool=tool, arguments=arguments, via=via, started_at=now, call_id=call_id, case=case
+        )
+        rules = self._rules.get(case) or _Rules()
+        given = rules.given.popleft() if rules.given else None
+        before_effect = rules.holds.get(tool, rules.holds.get(None))
         self.runs.append(run)
         self._started.set()
         try:
@@ -250,6 +275,14 @@ class EffectLedger:
             raise
         run.change(LedgerRunState.COMPLETED)
         return result
+
+    def _case_of(self, call_id: str) -> str:
+        played = [case for case in self._rules if case]
+        named = next((case for case in (*played, *self._over) if call_id.startswith(case)), None)
+        if named is None and len(played) > 1:
+            self.doubtful += 1
+            return ""
+        return named or next(iter(played), "")
 
     def _known(self, tool: str | None) -> ToolSpec | None:
         if tool is not None and tool not in self.tools:
