@@ -75,6 +75,7 @@ ROWS = [
     broken("same-view", Defect.REPEATS_ID, "message-id-reused"),
     broken("same-view", Defect.VIEWS_HALF_AS_DONE, "half-shown-as-done", **VIEWED),
     replace(broken("alive", Defect.KEEPS_STOP, "next-turn-failed", stop=STOP), cases=RACES),
+    replace(broken("effects", Defect.KEEPS_STOP_FOR_TOOL, "tool-not-run", stop=STOP, **COUNTED), cases=RACES),
     replace(
         broken("user-turns", Defect.SAVES_STOP_LATE, "user-turn-lost", stop=STOP),
         besides=frozenset({"chat-same-role-twice"}),  # the answers around the lost message follow each other

@@ -116,6 +116,7 @@ class Defect(StrEnum):
     SHOWS_TWICE = "the text of an answer is streamed, and sent once more as a whole"
     VIEWS_TWICE = "the view after a reload has every answer twice"
     KEEPS_STOP = "a stop that comes when no run goes on ends the next one"
+    KEEPS_STOP_FOR_TOOL = "a stop that comes when no run goes on gives up the next tool before it begins"
     SAVES_STOP_LATE = "what a stop has left is stored when the stop is answered, over what was written meanwhile"
     REPEATS_MESSAGE = (
         "where the model's API has failed, the user's message is stored once more, and the model asked again"
@@ -488,7 +489,8 @@ class ChatApp:
             return False
         if chat.interrupted and self._has(Defect.STAYS_STOPPED):
             return False
-        if chat.interrupted and self._has(Defect.STAYS_ABORTED):
+        kept = chat.stopped and self._has(Defect.KEEPS_STOP_FOR_TOOL)
+        if kept or (chat.interrupted and self._has(Defect.STAYS_ABORTED)):
             for call, _ in calls:
                 await out.send({"type": "tool-output-error", "toolCallId": call["id"], "errorText": INTERRUPTED})
         else:

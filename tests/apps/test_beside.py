@@ -13,7 +13,7 @@ from tests.apps.playing import STOP, THREAD, codes_of, play, playing, together
 
 from tpharness.apps.effects import CaseTools, EffectLedger
 from tpharness.findings import Level
-from tpharness.verdict import Result
+from tpharness.verdict import Outcome, Result
 
 CASES = (
     *(
@@ -43,7 +43,7 @@ class Counted(ChatApp):
             self.now -= 1
 
 
-def verdicts(results: list[Result]) -> dict[str, tuple[str, frozenset[str]]]:
+def verdicts(results: list[Result]) -> dict[str, tuple[Outcome, frozenset[str]]]:
     """Return the outcome of each case, with the codes of what was found at MUST and SHOULD."""
     return {
         result.id: (result.outcome, frozenset(f.code for f in result.findings if f.level is not Level.MAY))

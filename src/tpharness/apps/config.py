@@ -59,9 +59,9 @@ class AppConfig:
     which it tells its model that nobody knows whether a tool has run. `allow` are the
     tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
     `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
-    every post. `fail_on` is the weakest level of a finding that fails its case. `concurrency` is how many cases run
-    at once, None to leave that to the engine. Seconds: `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has
-    stopped, `quiet` without a chunk until the client's stream counts as quiet.
+    every post. `fail_on` is the weakest level of a finding that fails its case. `concurrency` is how many cases run at
+    once, None to leave that to the engine. Seconds: `ready` until it listens, `answer` for one answer, `stop_within`
+    until a run that is to stop has stopped, `quiet` without a chunk until the client's stream counts as quiet.
     """
 
     name: str

@@ -24,7 +24,7 @@ from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.client import Profile, RealClients, find_profile
 from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import CONTACT, Contact, first_contact
-from tpharness.apps.effects import EffectLedger, MountedLedger
+from tpharness.apps.effects import EffectLedger, MountedLedger, counting_alone
 from tpharness.apps.judge import demand_should, judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
@@ -110,6 +110,8 @@ async def play_app(options: AppOptions) -> AsyncGenerator[RunEvent, None]:
         baseline = load_baseline(known) if known is not None else Baseline(entries={})
     _require_known_cases(options)
     async with AsyncExitStack() as stack:
+        if config.effects_command is not None:
+            await stack.enter_async_context(counting_alone(config.effects_command, config.run_folder))
         stage = await _Stage.open(stack, config, options, profile)
         contact = await first_contact(stage.player, new_mark())
         events = _report_trouble(stage, contact) if contact.trouble else _play_all(stage, contact, options, baseline)

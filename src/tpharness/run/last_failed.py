@@ -25,7 +25,7 @@ from tpharness.run.options import RunOptions
 from tpharness.verdict.result import Result
 from tpharness.wires.registry import DEFAULT_WIRE
 
-__all__ = ["LastFailed", "played_part"]
+__all__ = ["LastFailed", "played_part", "state_folder"]
 
 
 def played_part(case: str) -> str:
@@ -54,7 +54,7 @@ class LastFailed:
         started = any(one.startswith(_STARTED_HERE) for one in (options.server, options.client))
         here = [str(Path.cwd())] if started else []
         key = hashlib.sha256(json.dumps([named, roots, *here]).encode()).hexdigest()[:24]
-        return cls(path=_state_folder() / "tpharness" / "last-failed" / f"{key}.json")
+        return cls(path=state_folder() / "tpharness" / "last-failed" / f"{key}.json")
 
     def read(self) -> frozenset[str]:
         """Return the ids of the cases that failed last, none if that is not known."""
@@ -91,6 +91,7 @@ class LastFailed:
                 self.path.unlink(missing_ok=True)
 
 
-def _state_folder() -> Path:
+def state_folder() -> Path:
+    """Return the user's folder for what programs remember between runs."""
     base = os.environ.get("XDG_STATE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
     return Path(base) if base else Path.home() / ".local" / "state"

@@ -6,8 +6,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.apps.chat_app import ChatApp
+from tests.apps.playing import codes_of, count_lines, playing, together
 
-from tpharness.apps.effects.counting import count_effects
+from tpharness.apps.effects.counting import count_effects, counting_alone
 from tpharness.errors import UsageError
 
 
@@ -38,3 +40,28 @@ def test_a_command_that_counts_nothing_is_named(tmp_path: Path, command: str, li
         asyncio.run(count_effects(command, tmp_path, limit, has_run=True))
     assert str(raised.value) == words
     assert raised.value.hint
+
+
+def test_two_runs_that_count_with_one_command_do_so_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As two workers of pytest-xdist, or terminals: each would find the other's effects, as a tool that ran twice."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    effects = tmp_path / "effects.txt"
+    ids = ("uncut/tool-call", "uncut/two-calls")
+    plays = (playing(ChatApp(effects=effects), *ids, effects=count_lines(effects)) for _ in range(2))
+    for results in together(*plays):
+        assert codes_of(results) == set()
+    assert capsys.readouterr().err.count("another run counts effects with 'cat ") == 1
+
+
+def test_where_no_lock_can_be_kept_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose home is not there: a run alone is right all the same."""
+    (tmp_path / "file").write_text("", "utf-8")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+
+    async def main() -> bool:
+        async with counting_alone("wc -l", tmp_path):
+            return True
+
+    assert asyncio.run(main())

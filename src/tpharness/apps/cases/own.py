@@ -19,6 +19,8 @@ __all__ = ["own_cases", "two_plans", "two_user_cases"]
 
 _SECOND = "Wait, one more thing: make it quiet, please."
 _AGAIN = "Please do it all the same."
+_THOUGHT = Plan(items=(Text(pieces=("Let me think ", "about it ", "before I ", "begin.")),))
+"""An answer whose words no other answer has."""
 _HALF = len(INTRODUCTION) // 2
 _OVERLOADED = Plan(breaks=Break.STATUS, status=503, once=True)
 _RATE_LIMITED = Plan(breaks=Break.STATUS, status=429, once=True, error_text="Rate limit reached for requests")
@@ -219,8 +221,8 @@ def _stop_races(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
             (Turn(says=ASK, plans=(text,), cut=Cut(by=CutBy.STOP, presses=2)),),
         ),
         "stop-button/after-the-end": (
-            "The user presses the stop button when the answer has ended",
-            (Turn(says=ASK, plans=plans, stops_late=True),),
+            "The user presses the stop button when the answer has ended, and the model calls a tool in the next turn",
+            (Turn(says=ASK, plans=(_THOUGHT,), stops_late=True), Turn(says=_AGAIN, plans=plans)),
         ),
         "stop-button/and-a-message": (
             "The user presses the stop button in the text, and writes at once",
@@ -233,7 +235,7 @@ def _stop_races(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
 
 def _then_a_tool(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
     """Yield a cut in the text, and a call of a tool in the next turn: the run before is over, and stops nothing."""
-    text = Plan(items=(Text(pieces=("Let me think ", "about it ", "before I ", "begin.")),), hold_at=_HALF)
+    text = replace(_THOUGHT, hold_at=_HALF)
     for theme, who, by in (
         ("user-leaves", "The user closes the tab", CutBy.LEAVE),
         ("stop-button", "The user presses the stop button", CutBy.STOP),

@@ -100,10 +100,12 @@ def _idle(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]] | Non
 def calls_after_cut(evidence: AppEvidence, turn: TurnSeen) -> tuple[Call, ...]:
     """Return the calls with which the run of a turn begins, where something was cut before, and nothing in this turn.
 
+    A stop that comes when the answer has ended is one, too.
     They are the first of the chat: an application may know a call that it has run before.
     """
     earlier = evidence.turns[: turn.number - 1]
-    if turn.cut is not None or not turn.asked or all(one.cut is None for one in earlier):
+    stopped = any(planned.stops_late for planned in evidence.case.turns[: turn.number - 1])
+    if turn.cut is not None or not turn.asked or not (stopped or any(one.cut is not None for one in earlier)):
         return ()
     return () if any(asked.called for one in earlier for asked in one.asked) else turn.asked[0].complete_calls
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tpharness.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from tpharness.apps.effects.counting import count_effects
+    from tpharness.apps.effects.counting import count_effects, counting_alone
     from tpharness.apps.effects.endpoint import EffectsEndpoint
     from tpharness.apps.effects.holding import CaseTools, ToolRunSeen
     from tpharness.apps.effects.ledger import (
@@ -44,13 +44,14 @@ __all__ = [
     "ToolSpec",
     "ToolWaitError",
     "count_effects",
+    "counting_alone",
     "reference_of",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tpharness.apps.effects.counting": ("count_effects",),
+        "tpharness.apps.effects.counting": ("count_effects", "counting_alone"),
         "tpharness.apps.effects.endpoint": ("EffectsEndpoint",),
         "tpharness.apps.effects.holding": ("CaseTools", "ToolRunSeen"),
         "tpharness.apps.effects.ledger": (

@@ -3,19 +3,58 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
+import json
 import os
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tpharness.errors import UsageError
+from tpharness.errors import InputError, UsageError
+from tpharness.file_lock import hold_lock
 from tpharness.findings import shorten
+from tpharness.printable import say
+from tpharness.run.last_failed import state_folder
 from tpharness.targets.children import CHILDREN
 from tpharness.trace.secrets import secrets_of_process
 
-__all__ = ["count_effects"]
+__all__ = ["count_effects", "counting_alone"]
 
 _NUMBER = re.compile(r"-?\d+")
 _NOT_STARTED = (126, 127)  # what a shell ends with where a command is not found or may not be executed
+_PAUSE = 0.1
+
+
+@contextlib.asynccontextmanager
+async def counting_alone(command: str, folder: Path) -> AsyncIterator[None]:
+    """Wait until no other run counts with the command in the folder: each would take the effects of both for its own.
+
+    The other one may be that of a worker of pytest-xdist, or of another terminal. Where no lock can be kept, nobody
+    waits.
+    """
+    path, has_waited = _lock_of(command, folder), False
+    while True:
+        with contextlib.ExitStack() as locked:
+            try:
+                held = locked.enter_context(hold_lock(path, seconds=0))
+            except InputError:
+                held = True
+            if held:
+                yield
+                return
+        if not has_waited:
+            say(f"tpharness: another run counts effects with {command!r} in {folder}: waiting for its end", err=True)
+        has_waited = True
+        await asyncio.sleep(_PAUSE)
+
+
+def _lock_of(command: str, folder: Path) -> Path:
+    key = hashlib.sha256(json.dumps([str(folder.resolve()), command]).encode()).hexdigest()[:24]
+    path = state_folder() / "tpharness" / "effects" / f"{key}.lock"
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 async def count_effects(command: str, folder: Path, limit: float, *, has_run: bool) -> int:
