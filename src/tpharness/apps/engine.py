@@ -71,7 +71,8 @@ class AppOptions:
     `baseline` is a file of known failures, that of the application for None; `known` are some that were read already.
     `sweep` adds a case for every piece of the model's answers; `scenarios` are files or folders of scenarios to make
     cases of. `strict` is whether the provider refuses what the real API refuses. `on_ready` is called with the
-    environment that the application needs, once the provider listens. `record` keeps of each case what a trace needs;
+    environment that the application needs, once the provider listens, `on_wait` with words why the run
+    waits for another one. `record` keeps of each case what a trace needs;
     `exit_first` ends the run after the first case that fails.
     """
 
@@ -84,6 +85,7 @@ class AppOptions:
     scenarios: tuple[Path, ...] = ()
     strict: bool = True
     on_ready: Callable[[dict[str, str]], None] | None = None
+    on_wait: Callable[[str], None] | None = None
     record: bool = False
     exit_first: bool = False
 
@@ -111,7 +113,8 @@ async def play_app(options: AppOptions) -> AsyncGenerator[RunEvent, None]:
     _require_known_cases(options)
     async with AsyncExitStack() as stack:
         if config.effects_command is not None:
-            await stack.enter_async_context(counting_alone(config.effects_command, config.run_folder))
+            alone = counting_alone(config.effects_command, config.run_folder, options.on_wait)
+            await stack.enter_async_context(alone)
         stage = await _Stage.open(stack, config, options, profile)
         contact = await first_contact(stage.player, new_mark())
         events = _report_trouble(stage, contact) if contact.trouble else _play_all(stage, contact, options, baseline)

@@ -185,6 +185,7 @@ def application(
         strict=not lenient,
         record=trace is not Traced.NONE,
         exit_first=first,
+        on_wait=partial(say, err=True),
         on_ready=None if chosen.command else lambda variables: tell_environment(out, chosen, variables),
     )
     earlier = None if compare_to is None else read_earlier(compare_to)

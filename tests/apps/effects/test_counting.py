@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.apps.chat_app import ChatApp
@@ -43,16 +44,19 @@ def test_a_command_that_counts_nothing_is_named(tmp_path: Path, command: str, li
 
 
 def test_two_runs_that_count_with_one_command_do_so_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As two workers of pytest-xdist, or terminals: each would find the other's effects, as a tool that ran twice."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     effects = tmp_path / "effects.txt"
-    ids = ("uncut/tool-call", "uncut/two-calls")
-    plays = (playing(ChatApp(effects=effects), *ids, effects=count_lines(effects)) for _ in range(2))
+    waits: list[str] = []
+    options: dict[str, Any] = {"options": {"on_wait": waits.append}, "effects": count_lines(effects)}
+    plays = (playing(ChatApp(effects=effects), "uncut/tool-call", "uncut/two-calls", **options) for _ in range(2))
     for results in together(*plays):
         assert codes_of(results) == set()
-    assert capsys.readouterr().err.count("another run counts effects with 'cat ") == 1
+    assert [line.partition(" in ")[0] for line in waits] == [
+        f"another run counts effects with {count_lines(effects)!r}"
+    ]
 
 
 def test_where_no_lock_can_be_kept_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

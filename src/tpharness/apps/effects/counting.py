@@ -8,13 +8,12 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from tpharness.errors import InputError, UsageError
 from tpharness.file_lock import hold_lock
 from tpharness.findings import shorten
-from tpharness.printable import say
 from tpharness.run.last_failed import state_folder
 from tpharness.targets.children import CHILDREN
 from tpharness.trace.secrets import secrets_of_process
@@ -27,11 +26,13 @@ _PAUSE = 0.1
 
 
 @contextlib.asynccontextmanager
-async def counting_alone(command: str, folder: Path) -> AsyncIterator[None]:
+async def counting_alone(
+    command: str, folder: Path, on_wait: Callable[[str], None] | None = None
+) -> AsyncIterator[None]:
     """Wait until no other run counts with the command in the folder: each would take the effects of both for its own.
 
     The other one may be that of a worker of pytest-xdist, or of another terminal. Where no lock can be kept, nobody
-    waits.
+    waits; `on_wait` is called once with words for whoever waits.
     """
     path, has_waited = _lock_of(command, folder), False
     while True:
@@ -43,8 +44,8 @@ async def counting_alone(command: str, folder: Path) -> AsyncIterator[None]:
             if held:
                 yield
                 return
-        if not has_waited:
-            say(f"tpharness: another run counts effects with {command!r} in {folder}: waiting for its end", err=True)
+        if on_wait is not None and not has_waited:
+            on_wait(f"another run counts effects with {command!r} in {folder}: waiting for its end")
         has_waited = True
         await asyncio.sleep(_PAUSE)
 
