@@ -24,7 +24,14 @@ from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.client import Profile, RealClients, find_profile
 from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import CONTACT, Contact, first_contact
-from tpharness.apps.effects import EffectLedger, MountedLedger, counting_alone
+from tpharness.apps.effects import (
+    COMMAND_VARIABLE,
+    MCP_VARIABLE,
+    URL_VARIABLE,
+    EffectLedger,
+    MountedLedger,
+    counting_alone,
+)
 from tpharness.apps.judge import demand_should, judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
@@ -132,6 +139,7 @@ class _Stage:
     player: Player
     process: AppProcess | None
     ledger: EffectLedger | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -171,6 +179,7 @@ class _Stage:
             player=player,
             process=process,
             ledger=ledger,
+            environment=_of_any_host(environment, provider.port),
         )
 
 
@@ -318,8 +327,23 @@ async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> lis
         results = [demand_should(one) for one in results]
     if tape is None:
         return results
-    record = AppRecord(app=stage.config.name, client=client_name(stage.config), evidence=evidence, tape=tape)
+    record = AppRecord(
+        app=stage.config.name,
+        client=client_name(stage.config),
+        evidence=evidence,
+        tape=tape,
+        environment=stage.environment,
+        tool_seconds=stage.player.tool_seconds or 0.0,
+    )
     return [replace(one, record=record) for one in results]
+
+
+def _of_any_host(environment: Mapping[str, str], port: int) -> dict[str, str]:
+    """Return the environment with `{model}` in place of the host of the model's API and of the ledger over HTTP."""
+    named = {name: value for name, value in environment.items() if name not in (MCP_VARIABLE, COMMAND_VARIABLE)}
+    if URL_VARIABLE in named:
+        named[URL_VARIABLE] = "http://{model}"
+    return {name: value.replace(f"127.0.0.1:{port}", "{model}") for name, value in named.items()}
 
 
 def client_name(config: AppConfig) -> str:

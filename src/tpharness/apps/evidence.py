@@ -58,6 +58,9 @@ class Asked:
     unplanned: bool = False
     is_retry: bool = False
     body: Any = None
+    content_type: str = ""
+    written: tuple[bytes, ...] = ()
+    held_at: int | None = None
 
     @classmethod
     def of(cls, exchange: Exchange, number: int) -> Asked:
@@ -77,6 +80,9 @@ class Asked:
             unplanned=exchange.unplanned,
             is_retry=exchange.retry_of is not None,
             body=exchange.body,
+            content_type=exchange.content_type,
+            written=tuple(exchange.written),
+            held_at=exchange.held_at,
         )
 
     @property
@@ -271,8 +277,9 @@ class AppEvidence:
     `goes_on` whether it was seen to ask the model again when a tool had returned, `tells_references` whether it then
     sent the model the reference of the ledger's run, `known_result` what it sent as the result, None before any run.
     `outcome_unknown` are the texts by which it says that nobody knows whether a tool has run; `beside` is another chat
-    of the same user, whose answers overlap; `shows_calls` is whether the wire between page and application has calls
-    at all, where the page keeps the history.
+    of the same user, whose answers overlap; `shows_calls` is whether the wire between page and application has calls at
+    all, where the page keeps the history; `posts` are the bodies of all posts, in order, none where a real client
+    posts, and `chat_id` is the chat's id in them.
     """
 
     case: AppCase
@@ -291,6 +298,8 @@ class AppEvidence:
     outcome_unknown: tuple[str, ...] = ()
     beside: AppEvidence | None = None
     shows_calls: bool = True
+    posts: tuple[bytes, ...] = ()
+    chat_id: str = ""
 
     @property
     def view(self) -> Fetched | None:

@@ -140,6 +140,8 @@ class Player:
             runs_before=runs_before,
             tool_runs=stage.tools.seen() if stage.tools is not None else None,
             streams=streams_of(reply for client in stage.clients for reply in client.replies),
+            posts=tuple(reply.posted for client in stage.clients for reply in client.replies if reply.posted),
+            chat_id=stage.client.chat.id,
         )
 
     async def count_effects(self) -> int | None:

@@ -8,7 +8,7 @@ request to the model what was sent to the model and what it said; the streams as
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.apps.effects.holding import ToolRunSeen
@@ -29,12 +29,15 @@ class AppRecord:
     """What is known of a case that was played on an application: `app` and `client` name who played.
 
     The tape has the lines that the application's process wrote; times are seconds since it began.
+    `environment` is that of the application, with `{model}` for our hosts, and `tool_seconds` how long its tools take.
     """
 
     app: str
     client: str
     evidence: AppEvidence
     tape: Tape
+    environment: Mapping[str, str] = field(default_factory=dict)
+    tool_seconds: float = 0.0
 
     def files(self, result: Result, secrets: Secrets) -> CaseFiles:
         """Return what a trace says of the case."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -109,6 +109,10 @@ def application(
         Path | None,
         Option(metavar="FILE", help="An earlier JSON report, as of the main branch: say what is new, and gone."),
     ] = None,
+    reproduction: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Write the first failure as a program that needs no tpharness, after it was run."),
+    ] = None,
     report: Annotated[
         list[str] | None, Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
@@ -183,11 +187,16 @@ def application(
         sweep=sweep,
         scenarios=tuple(scenarios or ()),
         strict=not lenient,
-        record=trace is not Traced.NONE,
+        record=trace is not Traced.NONE or reproduction is not None,
         exit_first=first,
         on_wait=partial(say, err=True),
         on_ready=None if chosen.command else lambda variables: tell_environment(out, chosen, variables),
     )
+    failure = None
+    if reproduction is not None:
+        from tpharness.cli.app_reproduction import FirstFailure  # noqa: PLC0415  # only to write one
+
+        failure = FirstFailure(reproduction, chosen)
     earlier = None if compare_to is None else read_earlier(compare_to)
     console = ConsoleReport(stderr=pipe, again=_alone(chosen), earlier=earlier) if wants_console else None
     model = Report(trace=None if trace is Traced.NONE else trace_to, earlier=earlier)
@@ -200,18 +209,26 @@ def application(
         written_on_every_way_out(destinations, lambda destination: destination.write(model)),
         show_trace(secrets=secrets_of(chosen.headers, chosen.env)) as traced,
     ):
-        take_all(run_app(options), model, console, partial(traced.feed, server=chosen.name, client=client_name(chosen)))
+        feed = partial(traced.feed, server=chosen.name, client=client_name(chosen))
+        take_all(run_app(options), model, console, feed if failure is None else partial(_feed_both, failure, feed))
         if wants_console:
             print_table(out, model)
         if write_baseline is not None:
             from tpharness.cli.after_run import write_new_baseline  # noqa: PLC0415
 
             write_new_baseline(write_baseline, model, known)
+    if failure is not None:
+        failure.write()
     if not wants_console:
         from tpharness.cli.after_run import say_where_pages_are  # noqa: PLC0415
 
         say_where_pages_are(destinations, [model])
     raise Exit(0 if model.passed else 1)
+
+
+def _feed_both(failure: Any, feed: Callable[[Any], None], event: Any) -> None:
+    failure.feed(event)
+    feed(event)
 
 
 def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppConfig:

@@ -98,11 +98,11 @@ class Reply:
     """An answer, which `fold` makes a message of.
 
     `says` is the message of the user that it answers, empty where it goes on with an earlier answer; `repeats` whether
-    it sends that answer again from its beginning. `status` is 0 while there is no answer; `problem` says why where none
-    comes; `body` is the beginning of the body, `size` its length in bytes so far. `events` are the data of the stream's
-    events, each with the time at which it came; `begun` and `over` are such times, too (ISO 8601). `after_leaving` is
-    called when the client has left: another client than this one has to close its own connection. `unread` counts the
-    events that came to no chunk, by their types.
+    it sends that answer again from its beginning; `posted` is the body that asked for it. `status` is 0 while there is
+    no answer; `problem` says why where none comes; `body` is the beginning of the body, `size` its length in bytes so
+    far. `events` are the data of the stream's events, each with the time at which it came; `begun` and `over` are such
+    times, too (ISO 8601). `after_leaving` is called when the client has left: another client than this one has to close
+    its own connection. `unread` counts the events that came to no chunk, by their types.
     """
 
     def __init__(
@@ -129,6 +129,7 @@ class Reply:
         self.end = End.OPEN
         self.chunks: list[SeenChunk] = []
         self.posted_at = self.latest_at = 0.0
+        self.posted = b""
         self.ended_at: float | None = None
         self._translator = translator
         self.unread: Counter[str] = Counter()
@@ -226,7 +227,7 @@ class Reply:
     ) -> None:
         """Send the request, and read from now on; what comes is passed on to `onward`, too."""
         loop = asyncio.get_running_loop()
-        self._onward = onward
+        self._onward, self.posted = onward, request.get("data") or b""
         self.posted_at = self.latest_at = loop.time()
         self.begun = steady_now()
         self._assembler.begin(self.begun)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.apps.effects.ledger import EffectLedger, LedgerRun, LedgerRunState, ToolAnswer
@@ -20,6 +21,7 @@ class ToolRunSeen:
     call_id: str
     effect_at: float | None
     state: LedgerRunState
+    answer: Mapping[str, Any] = field(default_factory=dict)
     started_at: float | None = None
     ended_at: float | None = None
 
@@ -32,6 +34,7 @@ class ToolRunSeen:
             arguments=run.arguments,
             call_id=run.call_id,
             effect_at=run.effect_at,
+            answer=run.answer,
             state=run.state,
             started_at=run.started_at,
             ended_at=run.ended_at,

@@ -111,7 +111,7 @@ class LedgerRun:
 
     `number` counts the runs of the ledger from 1; `via` is how the call came: "http", "mcp" or "stdio"; `call_id` is
     the model's id of the call, empty where the application does not say it; `case` is the case that it is of, empty for
-    none, see `EffectLedger.begin`.
+    none, see `EffectLedger.begin`; `answer` is what its caller is given, empty before that is known.
     """
 
     number: int
@@ -121,6 +121,7 @@ class LedgerRun:
     started_at: float
     call_id: str = ""
     case: str = ""
+    answer: Mapping[str, Any] = field(default_factory=dict)
     effect_at: float | None = None
     ended_at: float | None = None
     state: LedgerRunState = LedgerRunState.RUNNING
@@ -264,13 +265,14 @@ class EffectLedger:
             if before_effect is True:
                 await run.hold()
             result = None if spec is None else spec.answer(number, given)
-            run.effect_at = loop.time()
+            run.effect_at, run.answer = loop.time(), {"result": result}
             if before_effect is False:
                 await run.hold()
         except asyncio.CancelledError:
             run.change(LedgerRunState.CANCELLED)
             raise
-        except ToolFailure:
+        except ToolFailure as failure:
+            run.answer = {"error": str(failure)}
             run.change(LedgerRunState.FAILED)
             raise
         run.change(LedgerRunState.COMPLETED)

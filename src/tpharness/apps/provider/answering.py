@@ -75,7 +75,7 @@ class Answering:
         response = json_response(body, status, f"req_{exchange.number}")
         if exchange.plan is not None and exchange.plan.once:
             response.headers["retry-after-ms"] = _SOON  # the SDKs of OpenAI, Anthropic and Vercel wait so long
-        exchange.bytes_written = response.content_length or 0
+        exchange.wrote_body(response.body)
         return response
 
     # ------------------------------------------------------------------------------------------------- one answer
@@ -100,7 +100,7 @@ class Answering:
         await response.prepare(self._http)
         await response.write_eof()
         self._exchange.pieces_written = plan.piece_count
-        self._exchange.bytes_written = response.content_length or 0
+        self._exchange.wrote_body(response.body)
         self._over(ExchangeOutcome.COMPLETED)
         return response
 
@@ -115,7 +115,7 @@ class Answering:
             "request-id": f"req_{exchange.number}",
         }
         self._response = web.StreamResponse(headers=headers)
-        exchange.status = 200
+        exchange.status, exchange.content_type = 200, answer.content_type
         await self._response.prepare(self._http)
         await self._hold()
         if self._breaks(plan):
@@ -147,6 +147,7 @@ class Answering:
     async def _write(self, data: bytes) -> None:
         if data:
             await self._response.write(data)
+            self._exchange.written.append(data)
             self._exchange.bytes_written += len(data)
         await asyncio.sleep(0)  # other cases have their turn, and an application that has gone is noticed
 

@@ -48,7 +48,8 @@ class Exchange:
     every level, also where the provider is not strict. `status` is the HTTP status of the answer, 0 before there is
     one. Times are `loop.time()`. `payload` is what the model reads: messages, contents, or the items of Responses with
     references resolved and those of the previous response before them; findings point into it. `missing` are ids of
-    items that a Responses request refers to and the store does not have.
+    items that a Responses request refers to and the store does not have. `written` is the answer as it was written,
+    `held_at` after how many of these pieces it was held, None where it was not.
     """
 
     api: ApiName
@@ -72,6 +73,9 @@ class Exchange:
     plan: Plan | None = None
     pieces_written: int = 0
     bytes_written: int = 0
+    content_type: str = "application/json"
+    written: list[bytes] = field(default_factory=list)
+    held_at: int | None = None
     outcome: ExchangeOutcome = ExchangeOutcome.ANSWERING
     started_at: float = 0.0
     ended_at: float | None = None
@@ -129,10 +133,16 @@ class Exchange:
         """Whether the answer waits now, after the pieces that were written."""
         return self._hold_at is not None and self._hold_at <= self.pieces_written
 
+    def wrote_body(self, body: Any) -> None:
+        """Note an answer that was written as a whole."""
+        self.written.append(bytes(body))
+        self.bytes_written = len(self.written[-1])
+
     async def hold(self) -> None:
         """Wait for `release`."""
         self._released.clear()
         self._hold_at = None
+        self.held_at = len(self.written)
         self.change(ExchangeOutcome.HELD)
         await self._released.wait()
         self.change(ExchangeOutcome.ANSWERING)

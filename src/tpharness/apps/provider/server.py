@@ -174,7 +174,9 @@ class Provider:
         if refusal is not None:
             exchange.status, exchange.error_text = refusal.status, refusal.message
             exchange.change(ExchangeOutcome.REFUSED, exchange.started_at)
-            return self._refused(api, refusal)
+            refused = self._refused(api, refusal)
+            exchange.wrote_body(refused.body)
+            return refused
         plan = conversation.plan_for(exchange) if conversation is not None else None
         exchange.unplanned = conversation is not None and plan is None
         plan = plan or plain_plan(request, exchange.number)
