@@ -233,6 +233,16 @@ def test_strands_answers_the_calls_that_a_stopped_run_has_left() -> None:
     assert set(cells_of("strands/cancel", refused_words).values()) == {"✓", "cannot be held"}
 
 
+def test_the_session_of_the_agents_sdk_for_javascript_has_whole_runs() -> None:
+    """And its list whole steps, as the session of Python's has."""
+    session, listed = cells_of("openai-agents-js/session", lost_words), cells_of("openai-agents-js/list", lost_words)
+    assert session[Phase.BETWEEN_STEPS].startswith("text args tool result usage cut")
+    assert session[Phase.SECOND_STEP_TEXT].startswith("text args tool result")
+    assert listed == cells_of("openai-agents", lost_words)
+    for name in ("openai-agents-js/session", "openai-agents-js/list"):
+        assert set(cells_of(name, refused_words).values()) == {"✓"}
+
+
 def test_the_session_of_googles_adk_has_whole_responses_and_all_results_together() -> None:
     """Of its two ways to stop a run the signal leaves an answer to each call, and an event; the other one nothing."""
     left, aborted = cells_of("google-adk/left", lost_words), cells_of("google-adk/aborted", lost_words)

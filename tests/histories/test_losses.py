@@ -325,6 +325,12 @@ NOT_HELD = {
     "langgraph": [name for name, lost in STREAMED.items() if lost is THINKS],  # it depends on the integration
     "strands/cancel": ["l-07-while-one-tool-runs", "l-08-one-of-two-tools-done"],  # it waits for the tools
 }
+WHOLE_RUNS: dict[str, set[str]] = {
+    **WHOLE_STEPS,
+    "l-10-after-a-result": {TEXT, ARGS, TOOL, CUT, RESULT},
+    "l-11-in-the-final-text": {TEXT, ARGS, TOOL, CUT, RESULT},
+}
+"""What `openai-agents-js/session` loses: a run until it has its answer."""
 WHOLE_RESPONSES_AND_RESULTS: dict[str, set[str]] = {**WHOLE_RESPONSES, "l-08-one-of-two-tools-done": {RESULT}}
 """What `google-adk` loses: what streams, and results until all have come.
 
@@ -355,6 +361,8 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
             "chimera/python": WHOLE_RESPONSES.get(name, set()),
             "chimera/typescript": AS_IF_WHOLE.get(name, set()),
             "openai-agents": WHOLE_STEPS[name],
+            "openai-agents-js/session": WHOLE_RUNS[name],
+            "openai-agents-js/list": WHOLE_STEPS[name],
             "google-adk/left": WHOLE_RESPONSES_AND_RESULTS.get(name, set())
             | (set() if name == "k12-model-call-fails" else {CUT}),
             "google-adk/aborted": WHOLE_RESPONSES_AND_RESULTS.get(name, set()),

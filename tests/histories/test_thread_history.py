@@ -111,6 +111,7 @@ def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
         *("langchain", "langchain/documented", "langchain/repaired", "langchain/js"),
         *("langgraph", "pydantic-ai", "ai-sdk"),
         *("chimera", "chimera/python", "chimera/typescript", "openai-agents"),
+        *("openai-agents-js", "openai-agents-js/session", "openai-agents-js/list"),
         *("google-adk", "google-adk/left", "google-adk/aborted"),
         *("strands", "strands/left", "strands/cancel"),
     ]

@@ -32,6 +32,7 @@ WRITES_FOR_AN_API = {
     "histories/langchain/javascript.py",
     "histories/message_parts/dialect.py",
     "histories/openai_agents.py",
+    "histories/openai_agents_js.py",
     "histories/stored/requests.py",
     "histories/strands.py",
     "model_apis/registry.py",

@@ -15,6 +15,7 @@ from tpharness.histories.langchain import LANGCHAIN
 from tpharness.histories.langgraph import LANGGRAPH
 from tpharness.histories.message_parts import MESSAGE_PARTS
 from tpharness.histories.openai_agents import OPENAI_AGENTS
+from tpharness.histories.openai_agents_js import OPENAI_AGENTS_JS
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.pydantic_ai import PYDANTIC_AI
 from tpharness.histories.strands import STRANDS
@@ -31,6 +32,7 @@ OTHER_HISTORIES: Mapping[str, HistoryDialect] = {
     **AI_SDK,
     **CHIMERA,
     **OPENAI_AGENTS,
+    **OPENAI_AGENTS_JS,
     **GOOGLE_ADK,
     **STRANDS,
 }
