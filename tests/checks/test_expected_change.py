@@ -11,9 +11,9 @@ from tpharness.checks.expectations import find_mismatch
 from tpharness.checks.expected_change import (
     change_of_findings,
     change_of_value,
-    find_line_mismatches,
     is_in_data,
 )
+from tpharness.checks.outline_change import find_line_mismatches, regrouping
 from tpharness.findings import Kind, Place
 
 AGENT = "agent complete: response(text tool-call:c1) request(tool-return:c1) event(note) response(text)"
@@ -47,7 +47,7 @@ LINES = {
         ["user", AGENT.replace("complete", "interrupted error")],
         "a turn is `interrupted` if its run was cut or failed, and `complete` otherwise: complete, not interrupted",
     ),
-    "a turn is missing": (["user"], "keep this turn: a run is a turn, once something in it has finished"),
+    "a turn is missing": (["user"], "keep this turn: its run came to its end, so that it is a turn, and complete"),
     "a turn too much": (
         ["user", "user", AGENT],
         "leave this turn out: what the user said is a turn of its own, once",
@@ -225,7 +225,10 @@ def test_two_ids_that_look_alike_are_told_apart() -> None:
     """An accent that is a character of its own is shown as one."""
     pointer = "/turns/1/messages/1/parts/0/tool_call_id"
     found = change_of_value(thread(), thread(), pointer, "cafe\u0301", "caf\u00e9")
-    assert found == 'write `tool_call_id`: "caf\\xe9", not "cafe\\u0301"'
+    assert found == (
+        'write `tool_call_id`: "caf\\xe9", not "cafe\\u0301": '
+        "an id is stored and compared whole, character by character"
+    )
 
 
 def test_a_value_that_is_wanted_absent_is_left_out() -> None:
@@ -233,7 +236,9 @@ def test_a_value_that_is_wanted_absent_is_left_out() -> None:
     held, wanted = thread(source_agent="a"), thread(source_agent=None)
     miss = find_mismatch(held, wanted)
     assert miss is not None
-    assert change_of_value(held, wanted, *miss) == "leave `source_agent` a out"
+    assert change_of_value(held, wanted, *miss) == (
+        "leave `source_agent` a out: it is the agent that this event names, and no other event (R39)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -248,3 +253,233 @@ def test_a_value_that_is_wanted_absent_is_left_out() -> None:
 def test_null_is_a_value_in_data_alone(pointer: str, *, in_data: bool) -> None:
     """The result of a tool is data, and the text of the user is not."""
     assert is_in_data(thread(), pointer) is in_data
+
+
+CALL = "response(tool-call:c1)"
+RETURN = "request(tool-return:c1)"
+OUTLINES = {
+    "two turns in one": (
+        ["user", "agent complete: response(text) event(note)"],
+        ["user", "agent complete: response(text)", "agent complete: event(note)"],
+        "begin another turn at message 1, event(note): where another agent is named, by an id that is compared whole",
+    ),
+    "one turn as two": (
+        ["user", f"agent complete: {CALL}", f"agent complete: {RETURN}"],
+        ["user", f"agent complete: {CALL} {RETURN}"],
+        f"go on in this turn with {RETURN}: a run is one turn as long as its agent is the same (R45)",
+    ),
+    "two responses in one": (
+        [f"agent complete: response(tool-call:c1 text) {RETURN}"],
+        [f"agent complete: {CALL} {RETURN} response(text)"],
+        "put text into a response of its own, not into message 0: each call of the model is a response",
+    ),
+    "a request for each return": (
+        ["agent complete: request(tool-return:c2) request(user-prompt) request(tool-return:c1)"],
+        ["agent complete: request(user-prompt) request(tool-return:c1 tool-return:c2)"],
+        "put tool-return:c1 tool-return:c2 into one request: the returns of a response are one request",
+    ),
+    "an event by another name": (
+        ["agent complete: event(error) response(text)"],
+        ["agent complete: event(app-error) response(text)"],
+        "name message 0 `app-error`, not `error`: the protocol's own events have the names of this version",
+    ),
+    "a kind without its namespace": (
+        ["agent complete: response(mock.thing text)"],
+        ["agent complete: response(custom:mock.thing text)"],
+        "in message 0 (response) write the part_kind of part 0 with its namespace: custom:mock.thing, not mock.thing",
+    ),
+    "a retry prompt without its call": (
+        [f"agent complete: {CALL} request(retry-prompt)"],
+        [f"agent complete: {CALL} request(retry-prompt:c1)"],
+        "in message 1 (request) write the tool_call_id of part 0 (retry-prompt): c1, not (absent)",
+    ),
+    "many that are moved": (
+        ["agent complete: event(b) event(c) event(a) response(text)"],
+        ["agent complete: event(a) response(text) event(b) event(c)"],
+        "put event(a) in the place of event(b), message 0, and so on: an event stands where it happened",
+    ),
+    "a turn of the user lost": (
+        ["user", "agent complete", "agent complete: response(text)"],
+        ["user", "agent complete", "user", "agent complete: response(file)", "user"],
+        "keep this turn: what the user said is a turn of its own, once",
+    ),
+    "a turn that completed and did not": (
+        ["user", "agent complete: response(text)"],
+        ["user"],
+        "leave this turn out: its run was cut or failed, so that it is not complete, and nothing in it had finished",
+    ),
+    "a turn of open calls": (
+        ["user", "agent interrupted error: response(tool-call:c1)"],
+        ["user"],
+        "leave this turn out: a run in which nothing finished before it was cut is not stored, and a response",
+    ),
+    "a return that nobody gave": (
+        ["user", f"agent interrupted error: {CALL} {RETURN}"],
+        ["user"],
+        "leave this turn out: a run in which nothing finished before it was cut is not stored; progress of a tool",
+    ),
+    "a result that counts as none": (
+        ["user"],
+        ["user", f"agent interrupted error: {CALL} {RETURN}"],
+        f"keep this turn: a run is a turn, once something in it has finished: {CALL} {RETURN} had, since each call has",
+    ),
+    "a text that was finished": (
+        ["user"],
+        ["user", "agent interrupted error: response(text)"],
+        "keep this turn: a run is a turn, once something in it has finished: response(text) had, which finished",
+    ),
+    "an event alone": (
+        ["user"],
+        ["user", "agent interrupted error: event(data-tp-error)"],
+        "keep this turn: a run is a turn, also if an event of the protocol is all that was finished in it (R24)",
+    ),
+    "an event of the application alone": (
+        ["user", "agent interrupted error: event(data-app-note)"],
+        ["user"],
+        "leave this turn out: a run in which nothing finished is not stored, and an event of the application does not",
+    ),
+    "open calls of a complete turn lost": (
+        ["user", "agent complete"],
+        ["user", f"agent complete: {CALL}"],
+        f"keep {CALL} as message 0: a turn that completed has each response that finished, with its open calls (R30)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTLINES)
+def test_items_in_another_turn_message_or_name_are_put_where_they_belong(name: str) -> None:
+    """What merely stands elsewhere, or is called otherwise, is neither left out nor kept."""
+    got, wanted, change = OUTLINES[name]
+    (found,) = find_line_mismatches(got, wanted)
+    assert found.change.startswith(change)
+
+
+def test_a_version_without_interrupted_turns_says_so() -> None:
+    """R18: the run was cut, and the version cannot say it."""
+    (found,) = find_line_mismatches(["user", "agent complete: response(text)"], ["user"], interrupted=False)
+    assert found.change == "leave this turn out: its run was cut, and this version has no interrupted turns (R18)"
+
+
+def test_what_a_side_holds_in_other_turns_is_named_for_its_thread() -> None:
+    """Where two threads are compared, merged and parted turns are one difference; others have words of their own."""
+    one, two = ["user", "agent complete: response(text) event(n)"], ["agent complete: response(text)"]
+    found = regrouping(one, ["user", *two, "agent complete: event(n)"])
+    assert found.startswith("in turn 1 begin another turn at message 1, event(n)")
+    assert regrouping(one, ["user", *two]) == ""
+    assert regrouping(one, one) == ""
+
+
+def turns(*items: dict[str, Any]) -> dict[str, Any]:
+    """Return a thread of these turns."""
+    return {"turns": list(items)}
+
+
+def said(text: str) -> dict[str, Any]:
+    """Return a turn of the user."""
+    return {"turn_type": "user", "parts": [{"part_kind": "user-prompt", "content": text}]}
+
+
+def ran(*messages: dict[str, Any], agent: str = "a") -> dict[str, Any]:
+    """Return a turn of an agent."""
+    return {"turn_type": "agent", "agent_id": agent, "completion_status": "complete", "messages": list(messages)}
+
+
+def response(*parts: dict[str, Any]) -> dict[str, Any]:
+    """Return a response."""
+    return {"message_type": "response", "parts": list(parts)}
+
+
+def returns(*ids: str) -> dict[str, Any]:
+    """Return the request with the returns of calls."""
+    parts = [{"part_kind": "tool-return", "tool_call_id": one, "content": one} for one in ids]
+    return {"message_type": "request", "parts": parts}
+
+
+def text(content: str) -> dict[str, Any]:
+    """Return a part."""
+    return {"part_kind": "text", "content": content}
+
+
+LISTS = {
+    "what the user said twice": (
+        turns(said("Hello?"), ran()),
+        turns(said("Anybody?"), said("Hello?"), ran()),
+        "keep turn 0: what the user said is a turn of its own, once",
+    ),
+    "the first turns": (
+        turns(said("3"), ran()),
+        turns(said("1"), ran(response(text("a"))), said("3"), ran()),
+        "keep turns 0 to 1: what the user said is a turn of its own, once",
+    ),
+    "two agents in one turn": (
+        turns(ran(response(text("a")), response(text("b")))),
+        turns(ran(response(text("a"))), ran(response(text("b")), agent="A")),
+        "begin another turn with message 1 of turn 0: each input of the user is a turn, each run is one, and an agent",
+    ),
+    "two prompts in one turn": (
+        turns({"turn_type": "user", "parts": [text("a"), text("b")]}),
+        turns(said("a"), said("b")),
+        "",
+    ),
+    "two responses in one": (
+        turns(ran(response(text("a"), text("b")))),
+        turns(ran(response(text("a")), {"message_type": "request", "parts": []}, response(text("b")))),
+        "begin another message with part 1 of message 0: each call of the model is a response",
+    ),
+    "two texts in one": (
+        turns(ran(response(text("onetwo")))),
+        turns(ran(response(text("one"), text("two")))),
+        "begin another part behind 3 characters of part 0: texts with a start and an end each are not joined (R13)",
+    ),
+    "a return that was not seen": (
+        turns(ran(response(), returns("b"), response())),
+        turns(ran(response(), returns("a", "b"), response())),
+        "keep part 0 (a) of message 1 of turn 0: the returns of a response are kept with it, and the ids of calls",
+    ),
+    "parts in another order": (
+        turns(ran(response(text("b"), text("a")))),
+        turns(ran(response(text("a"), text("b")))),
+        "put part 1 of message 0 of turn 0 at 0: parts stand in the order of their starts (R11)",
+    ),
+    "deltas in another block": (
+        turns(ran(response(text("ab"), text("")))),
+        turns(ran(response(text("b"), text("a")))),
+        'put the deltas of part 1, "a", there and not into part 0: a delta belongs to the part whose id it has',
+    ),
+    "no delta in its block": (
+        turns(ran(response(text(""), text("aX")))),
+        turns(ran(response(text("a"), text("b")))),
+        'put the deltas of part 0, "a", there and not into part 1: a delta belongs to the part whose id it has',
+    ),
+    "one value of many that are alike": (
+        turns(ran({"message_type": "response", "finish_reason": "stop"}, {"message_type": "response"})),
+        turns(ran({"finish_reason": "error"}, {"finish_reason": "stop"})),
+        "it is the word of the response's model call, and `error` where the schema does not have it (R16)",
+    ),
+    "markup that was escaped": (
+        turns(said("&lt;b&gt;")),
+        turns(said("<b>")),
+        "keep the text at `content` as it came: markup in it is text, and is not escaped",
+    ),
+    "halves of a character": (
+        turns(said("a\ud83d\ude80")),
+        turns(said("a\U0001f680")),
+        "join the halves of a character in the text at `content`: two deltas may have one each (R43)",
+    ),
+    "characters that were replaced": (
+        turns(said("a??b")),
+        turns(said("a\U0001f680b")),
+        "keep each character of the text at `content`: join the bytes and the halves of a character before decoding",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_the_item_that_is_lost_joined_or_elsewhere_is_named_before_a_value_in_its_place(name: str) -> None:
+    """What stands where another item should is not corrected field by field."""
+    held, wanted, change = LISTS[name]
+    miss = find_mismatch(held, wanted)
+    assert miss is not None
+    found = change_of_value(held, wanted, *miss)
+    assert found.startswith(change)
+    assert found

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.protocol.change import change_for, stream_change_for
+from tpharness.protocol.change import change_for, rule_for, stream_change_for
 from tpharness.protocol.diff import diff
 
 Thread = dict[str, Any]
@@ -114,6 +114,32 @@ CASES: dict[str, tuple[Change, str]] = {
             "a complete turn has the time of its end, and an interrupted one has none"
         ),
     ),
+    "arguments of equal keys": (
+        lambda t: messages(t)[0]["parts"][0].update(args={"city": "Rome"}),
+        "arguments are the parsed JSON value, and text where they are not JSON: the deltas of a call are joined",
+    ),
+    "a text with another behind it": (
+        lambda t: messages(t)[2]["parts"][1].update(content="Done: it is booked.More"),
+        'end it behind 19 characters: "More" is not of this part, since a start begins another one',
+    ),
+    "a name": (
+        lambda t: messages(t)[1]["parts"][0].update(tool_name="Book"),
+        "write `tool_name` as the other side has it: book, not Book: the name of a tool is stored as it came",
+    ),
+    "a result as its text": (
+        lambda t: messages(t)[1]["parts"][0].update(content='"booked"'),
+        "the content is what the events or chunks said, whole and in their order: ",
+    ),
+    "a turn that ended lacks": (
+        lambda t: t["turns"].pop(1),
+        "keep response(",
+    ),
+    "a source of what was taken back": (
+        lambda t: messages(t).append(
+            {"message_type": "system", "event_type": "data-source.url", "timestamp": "2026-01-01T00:00:08Z"}
+        ),
+        "leave system(data-source.url) out of the server's thread: a source goes with its response",
+    ),
     "the order of parts": (
         lambda t: messages(t)[2]["parts"].reverse(),
         "put the parts of the server's thread in the order in which they started",
@@ -212,3 +238,75 @@ def test_a_run_that_was_cut_is_not_complete() -> None:
         "leave the complete turn without messages out of the server's thread: "
         "its run was cut, so that it is `interrupted`, and is stored if something in it had finished"
     )
+
+
+def test_an_interrupted_turn_with_an_open_call_says_which_one() -> None:
+    """R21: one return is not enough, and what had finished is not why the turn goes."""
+    calls = [{"part_kind": "tool-call", "tool_name": "t", "tool_call_id": one, "args": {}} for one in ("c8", "c9")]
+    returned = {"part_kind": "tool-return", "tool_name": "t", "tool_call_id": "c8", "content": 1, "status": "success"}
+    wrong = thread()
+    wrong["turns"].append(
+        {
+            "turn_type": "agent",
+            "agent_id": "a",
+            "completion_status": "interrupted",
+            "messages": [
+                {"message_type": "response", "parts": calls},
+                {"message_type": "request", "parts": [returned]},
+            ],
+        }
+    )
+    first, *_ = diff(wrong, thread(), names=("server", "client"))
+    assert change_for(first, wrong="server", right="client").endswith(
+        "call c9 had no return when the run was cut, so that the response and its returns go (R21)"
+    )
+
+
+def test_a_turn_that_came_to_its_end_is_kept_whatever_came_after() -> None:
+    """R26, R27: neither a cut after the end nor a filter of an earlier response interrupts it."""
+    wrong = thread()
+    wrong["turns"].pop(1)
+    first, *_ = diff(wrong, thread(), names=("server", "client"))
+    assert change_for(first, wrong="server", right="client").endswith(
+        "its run came to its end: a cut after it and a filter of an earlier response change nothing (R26, R27)"
+    )
+
+
+def test_returns_in_another_order_stand_in_that_of_their_calls() -> None:
+    """R11: a return does not start."""
+    right = thread()
+    second = {
+        "part_kind": "tool-return",
+        "tool_name": "book",
+        "tool_call_id": "c2",
+        "content": "x",
+        "status": "success",
+    }
+    messages(right)[1]["parts"].append(second)
+    wrong = deepcopy(right)
+    messages(wrong)[1]["parts"].reverse()
+    first, *_ = diff(wrong, right, names=("server", "client"))
+    assert change_for(first, wrong="server", right="client") == (
+        "put the returns of the server's thread in the order of their calls (R11)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("break_it", "sentence"),
+    [
+        (
+            lambda t: messages(t)[0].update(timestamp="2026-01-01T00:00:02.5Z"),
+            "a response's timestamp is its start; the server has",
+        ),
+        (lambda t: messages(t)[1]["parts"][0].pop("status"), "one of both is wrong about `status` success"),
+        (lambda t: messages(t).pop(1), 'keep request(tool-return c1 "booked") in the server\'s thread if these are'),
+    ],
+)
+def test_where_nobody_knows_which_side_is_right_the_rule_and_both_values_are_named(
+    break_it: Change, sentence: str
+) -> None:
+    """Where both sides are the reference nothing else decides; the advice was to start with the first difference."""
+    one = thread()
+    break_it(one)
+    first, *_ = diff(one, thread(), names=("server", "client"))
+    assert rule_for(first, ("server", "client")).startswith(sentence)

@@ -62,6 +62,24 @@ def test_a_rule_that_is_broken_elsewhere_stays_first(rule: Place, *, is_first: b
     assert sorted(found.code for found in by_change(findings)) == sorted(found.code for found in findings)
 
 
+def test_what_is_lost_of_an_earlier_turn_is_read_before_what_it_breaks_later() -> None:
+    """A call that is lost leaves its return in a later turn alone; a value of an earlier turn breaks nothing there."""
+    lost = DIFFERS.at(Place(side="server", pointer="/turns/1/messages/0"), advice="keep it")
+    rule = RULE.at(Place(side="server", pointer="/turns/2/messages/0/parts/0"))
+    assert by_change([rule, lost])[0] is lost
+    later = DIFFERS.at(Place(side="server", pointer="/turns/3"), advice="keep it")
+    assert by_change([later, rule])[0] is rule
+
+
+def test_what_a_reader_did_not_notice_is_read_first() -> None:
+    """It read on where the stream says that nothing more counts, and so has another thread."""
+    unseen = Kind("expected-findings-differ").at(Place(), symptom="no chunk-after-finish", advice="it changes nothing")
+    more = Kind("expected-findings-differ").at(Place(), symptom="done-missing not expected", advice="send it")
+    named = DIFFERS.at(IN_TURN, advice="leave it out")
+    assert by_change([named, unseen])[0] is unseen
+    assert by_change([named, more])[0] is named
+
+
 def test_two_sides_that_differ_are_read_by_what_one_of_them_should_hold() -> None:
     """Where nobody knows which side is right, the scenario may: its value comes before that the two differ."""
     differ = Kind("identity-differs").at(Place(pointer="/turns/1/messages/2/parts/0/tool_call_id"))

@@ -49,13 +49,18 @@ def _changes() -> Any:
     return resolve_name("tpharness.checks.expected_change")
 
 
+def _line_mismatches(got: Sequence[str], wanted: Sequence[str], version: Version) -> Any:
+    find = resolve_name("tpharness.checks.outline_change:find_line_mismatches")
+    return find(got, wanted, interrupted=version.features.interrupted_turns)
+
+
 def _outline(wanted: Sequence[str], version: Version, thread: Thread) -> list[Finding]:
     got = outline(dict(thread))
     if got == list(wanted) or got == [_without_telemetry(line, version) for line in wanted]:
         return []
     return [
         OUTLINE_DIFFERS.at(Place(pointer=f"/turns/{one.turn}"), got=one.got, expected=one.expected, advice=one.change)
-        for one in _changes().find_line_mismatches(got, wanted)
+        for one in _line_mismatches(got, wanted, version)
     ]
 
 

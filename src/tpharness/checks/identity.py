@@ -17,6 +17,7 @@ from tpharness import checks, protocol
 from tpharness.checks.contract import ONE_SIDE, Check, Delivery, Evidence, NotApplicable, Side, Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
+from tpharness.scenario.outline import outline
 from tpharness.scenario.records import Compare
 
 __all__ = ["IDENTITY"]
@@ -94,6 +95,7 @@ def _compare(
     differences = protocol.diff.diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
     if not differences:
         return [kind.at(Place(case=evidence.case), "the threads differ in a place that the diff does not name")]
+    regrouped = "" if stream else _regrouped(one, other, right)
     tried = _find_what_to_send(evidence, one.thread, differences[0]) if stream else ""
     return [
         kind.at(
@@ -103,10 +105,21 @@ def _compare(
             symptom=d.symptom,
             decided=_deciding(kind, d),
             advice=(tried and (tried if d is differences[0] else _CORRECTED))
+            or (regrouped if d is differences[0] else "")
             or _change(d, (one.name, other.name), right, stream=stream),
         )
         for d in differences
     ]
+
+
+def _regrouped(one: Side, other: Side, right: str) -> str:
+    """Return what to do where the wrong side holds the same items in other turns or messages than the right one."""
+    if right not in (one.name, other.name):
+        return ""
+    wrong, better = (other, one) if right == one.name else (one, other)
+    regrouping = resolve_name("tpharness.checks.outline_change:regrouping")  # few runs need it
+    change: str = regrouping(outline(wrong.thread), outline(better.thread))
+    return change and f"in the {wrong.name}'s thread, {change}"
 
 
 def _find_what_to_send(evidence: Evidence, thread: Thread, first: protocol.diff.ThreadDifference) -> str:
@@ -133,9 +146,9 @@ def _held(difference: protocol.diff.ThreadDifference, right: str) -> dict[str, A
 
 
 def _change(difference: protocol.diff.ThreadDifference, names: tuple[str, str], right: str, *, stream: bool) -> str:
-    """Return the one change that corrects the side that is wrong, "" where it is not known which one is."""
+    """Return the one change that corrects the side that is wrong; where that is not known, the rule and both values."""
     if right not in names:
-        return ""
+        return protocol.change.rule_for(difference, names)
     wrong = names[1] if right == names[0] else names[0]
     if stream:
         return protocol.change.stream_change_for(difference, server=right, client=wrong)

@@ -14,6 +14,7 @@ __all__ = ["MONOTONICITY"]
 
 SHRANK = Kind("canonical-shrank")
 SKIPPED = Kind("states-skipped")
+_NOT_SAID = "store what the user said, and nothing that nobody said, such as a notice of the interruption"
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
@@ -28,7 +29,10 @@ def _judge(evidence: Evidence) -> list[Finding]:
         if missing is not None:
             pointer, words = missing
             place = Place(case=evidence.case, side="client", pointer=pointer)
-            findings.append(SHRANK.at(place, f"between states {step} and {step + 1} of the stream, {words}"))
+            advice = _NOT_SAID if "request: user-prompt" in words else ""
+            findings.append(
+                SHRANK.at(place, f"between states {step} and {step + 1} of the stream, {words}", advice=advice)
+            )
         findings += [
             finding.with_place(case=evidence.case, side="client") for finding in find_lost_links(before, after)
         ]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.checks.contract import Evidence
-from tpharness.checks.expectations import find_mismatch
+from tpharness.checks.expectations import ABSENT, find_mismatch
 from tpharness.facts import parse_tool_args
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import Finding, Kind, Place, shorten_both
 from tpharness.protocol.versions import Version
 
 __all__ = ["ThreadAnswer", "judge_answers"]
@@ -19,6 +19,18 @@ _KINDS = {
     "history": Kind("history-differs"),
     "import": Kind("import-differs"),
 }
+_RULES = {
+    "migrate": (
+        "another version changes the version alone, but that 0.0.4 has a status of turns, interrupted turns, which are "
+        "dropped before it and named in `dropped`, and other names of the protocol's events (`tpharness convert`)"
+    ),
+    "history": (
+        "a model gets the system prompt of its caller, the user's turns as requests, what other agents said with their "
+        "names, and no call without a return (`tpharness history`)"
+    ),
+    "import": "the thread of messages has each of them, and gives the same messages again (`tpharness import`)",
+}
+"""Why, and which command prints what is right."""
 _IN_TEXT = {"tool-call": "args", "builtin-tool-call": "args", "retry-prompt": "content"}
 _WHOLE = ("hash", "migrate")
 """Questions whose answer has nothing beside what is right; the messages of a model may have more fields."""
@@ -48,8 +60,23 @@ def judge_answers(evidence: Evidence) -> list[Finding]:
             pointer, got, expected = miss
             kind = _KINDS[one.question]
             place = Place(case=evidence.case, side=one.side, pointer=pointer)
-            found.append(kind.at(place, f"{kind.title}; asked for was {one.asked}", got=got, expected=expected))
+            said = f"{kind.title}; asked for was {one.asked}"
+            found.append(kind.at(place, said, got=got, expected=expected, advice=_change(one, pointer, got, expected)))
     return found
+
+
+def _change(one: ThreadAnswer, pointer: str, got: Any, expected: Any) -> str:
+    """Return what to change in the answer, and why; "" for a hash, which says nothing of what is in it."""
+    if one.question not in _RULES or not pointer:
+        return ""
+    held, wanted = shorten_both(got, expected, 80)
+    if got == ABSENT:
+        change = f"add {wanted} at {pointer}"
+    elif expected == ABSENT:
+        change = f"leave {held} at {pointer} out"
+    else:
+        change = f"write {wanted} at {pointer}, not {held}"
+    return f"in the answer to `{one.question}`, {change}: {_RULES[one.question]}"
 
 
 def _mismatch(one: ThreadAnswer) -> tuple[str, Any, Any] | None:

@@ -11,6 +11,11 @@ from tpharness.protocol.canonical import thread_hash
 
 __all__ = ["compare_variants", "same_thread"]
 
+_OF_DELTAS = (
+    "append each delta as it came to the text that its id has so far, blanks and halves of characters too: "
+    "where a text is cut into deltas means nothing"
+)
+
 
 def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Kind) -> list[Finding]:
     """Report each variant whose thread differs from that of its side, with the first difference."""
@@ -28,7 +33,8 @@ def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Ki
         if variant.split is not None:
             place = replace(place, byte=variant.split.byte, event=variant.split.event)
             text += f"; {variant.split.said}"
-        findings.append(kind.at(place, f"{variant.name}: {text}", symptom=symptom))
+        advice = _OF_DELTAS if variant.name.startswith("deltas") else ""
+        findings.append(kind.at(place, f"{variant.name}: {text}", symptom=symptom, advice=advice))
     return findings
 
 

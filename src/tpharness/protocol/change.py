@@ -13,7 +13,15 @@ from typing import Any
 from tpharness.findings import shorten, shorten_both
 from tpharness.protocol.diff import ThreadDifference, held_words
 
-__all__ = ["FIELD_REASONS", "SENT_REASONS", "TIME_REASONS", "change_for", "stream_change_for"]
+__all__ = [
+    "FIELD_REASONS",
+    "NAME_REASONS",
+    "SENT_REASONS",
+    "TIME_REASONS",
+    "change_for",
+    "rule_for",
+    "stream_change_for",
+]
 
 _MOVED = re.compile(r"stands at another place: (?P<here>\d+) on the (?P<one>.+) side, (?P<there>\d+) on the")
 
@@ -22,24 +30,41 @@ TIME_REASONS = {
     "request": "the timestamp of a request of returns is that of its last return",
     "system": "an event's timestamp is when it happened",
 }
+_IS_TEXT = " (a string)"
 _TEXTS = ("content", "args")
 FIELD_REASONS = {
     "completion_status": "a turn is `interrupted` if its run was cut or failed, and `complete` otherwise",
     "reason": "an interruption has the reason that the server knows: its abort, error or limit",
-    "interrupted_at": "a turn is interrupted when its run was cut",
+    "interrupted_at": "a turn is interrupted when its run was cut: the first interruption stands (R26)",
     "completed_at": "a complete turn has the time of its end, and an interrupted one has none",
-    "args": "arguments are the parsed JSON value, and text where they are not JSON",
+    "args": (
+        "arguments are the parsed JSON value, and text where they are not JSON: the deltas of a call are joined, or "
+        "merged if they are objects, and of equal keys the last counts (R12)"
+    ),
     "status": "a return has the status that its tool reported",
     "total_usage": "the total counts every response of the turn, also one that is not kept",
     "usage": "a response has the usage that the model reported for it",
-    "finish_reason": "a word that is none of the schema's becomes `error`",
+    "finish_reason": "it is the word of the response's model call, and `error` where the schema does not have it (R16)",
     "provider_name": "it is that of the part's event, else of the carrier, else of the agent, else `unknown`",
+    "started_at": "a turn starts with its run, or when its agent was named, and not with its first response",
     "agent_id": "a turn belongs to the agent that was named when it began",
     "content_ref": "a reference stands in place of the content",
     "content": "the content is what the events or chunks said, whole and in their order",
 }
-
-
+NAME_REASONS = {
+    "input_tokens": "a total counts every response of the turn once, also one that is not kept",
+    "output_tokens": "a total counts every response of the turn once, also one that is not kept",
+    "tool_call_id": "an id is stored and compared whole, character by character",
+    "tool_name": "the name of a tool is stored as it came",
+    "event_type": "the name of an event is stored as it came, and the protocol's own have that of the version (R34)",
+    "source_agent": "it is the agent that this event names, and no other event (R39)",
+    "target_agents": "they are the agents that this event names, and no other event (R39)",
+    "model_name": "it is the model of this response, and of no other agent or response (R45)",
+    "signature": "it is what the provider gave at the start, in the deltas and at the end of the part; pieces add up",
+    "id": "it is the one that the provider gave for this part",
+    "thinking_id": "it is the one that the provider gave for this part",
+}
+"""What is kept as somebody else wrote it, and what is added up."""
 SENT_REASONS = {
     "completion_status": "a run that was cut or failed ends its stream with an abort or an error, others with a finish",
     "reason": "the end of the stream says why",
@@ -83,10 +108,16 @@ def _both(one: Any, other: Any, field: str) -> tuple[str, str]:
     """Return two values of a field, shortened alike, texts of somebody in quotation marks."""
     shown = shorten_both(one, other, 60)
     quoted = [
-        f'"{text}"' if field in _TEXTS and isinstance(value, str) else text
+        _quoted(text) if field in _TEXTS and isinstance(value, str) else text
         for text, value in zip(shown, (one, other), strict=True)
     ]
     return quoted[0], quoted[1]
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotation marks, with the type that may stand behind it outside of them."""
+    said = text.removesuffix(_IS_TEXT)
+    return f'"{said}"{_IS_TEXT if said != text else ""}'
 
 
 def _held(item: Any) -> str:
@@ -119,6 +150,8 @@ def change_for(difference: ThreadDifference, *, wrong: str, right: str) -> str:
     if moved is not None:
         here, there = (moved["here"], moved["there"]) if moved["one"] == wrong else (moved["there"], moved["here"])
         return f"move it from place {here} to place {there} in the {wrong}'s thread: messages stand in order of time"
+    if "are in a different order" in difference.symptom and "(request" in difference.symptom:
+        return f"put the returns of the {wrong}'s thread in the order of their calls (R11)"
     if "are in a different order" in difference.symptom:
         return f"put the parts of the {wrong}'s thread in the order in which they started"
     field = _field_of(difference)
@@ -133,6 +166,36 @@ def change_for(difference: ThreadDifference, *, wrong: str, right: str) -> str:
     return ""
 
 
+def rule_for(difference: ThreadDifference, names: tuple[str, str]) -> str:
+    """Return what decides which of two sides is right, and what each has, where nobody has said which one is."""
+    values, field = difference.values, _field_of(difference)
+    if len(values) == 1:
+        ((holder, value),) = values.items()
+        other = names[1] if holder == names[0] else names[0]
+        what, why = _words(value, field, _why_kept)
+        if field:
+            return f"one of both is wrong about {what}, which the {holder} alone has{why}"
+        condition = _CONDITIONS.get(_sort_of(value)) or _why_kept(value)
+        return f"keep {what} in the {other}'s thread if {condition}, and leave it out of the {holder}'s if not"
+    if set(names) <= values.keys():
+        mine, theirs = _both(values[names[0]], values[names[1]], field)
+        why = _why_of(difference, field) or f"one of both is wrong about {f'`{field}`' if field else 'this value'}"
+        return f"{why}; the {names[0]} has {mine}, the {names[1]} {theirs}: correct the one that breaks this"
+    return ""
+
+
+def _why_of(difference: ThreadDifference, field: str) -> str:
+    """Return the rule about a field, "" where there is none."""
+    if "/args/" in difference.pointer:
+        return FIELD_REASONS["args"]
+    if field == "provider_name" and "/parts/" not in difference.pointer:
+        return NAME_REASONS["model_name"].replace("model", "provider")
+    if field != "timestamp":
+        return FIELD_REASONS.get(field) or NAME_REASONS.get(field, "")
+    kind = next((kind for kind in TIME_REASONS if f"({kind})" in difference.symptom), "")
+    return TIME_REASONS.get(kind, "")
+
+
 def _field_of(difference: ThreadDifference) -> str:
     """Return the name of the field that is meant; "" where it is a whole turn, message or part."""
     name = difference.pointer.rpartition("/")[2]
@@ -141,18 +204,19 @@ def _field_of(difference: ThreadDifference) -> str:
 
 def _words(value: Any, field: str, why_item: Callable[[Any], str]) -> tuple[str, str]:
     """Return what only one side has, in words, and behind a colon why it is there or not, as far as that is known."""
-    why = FIELD_REASONS.get(field, "") if field else why_item(value)
+    why = (FIELD_REASONS.get(field) or NAME_REASONS.get(field, "")) if field else why_item(value)
     return _named(value, field), f": {why}" if why else ""
 
 
 def _set(difference: ThreadDifference, field: str, *, wrong: Any, right: Any) -> str:
+    if field == "content" and isinstance(wrong, str) and isinstance(right, str) and right and wrong.startswith(right):
+        more = shorten(wrong[len(right) :], 60)
+        return f'end it behind {len(right)} characters: "{more}" is not of this part, since a start begins another one'
     wanted, held = _both(right, wrong, field)
-    if field == "timestamp":
-        kind = next((kind for kind in TIME_REASONS if f"({kind})" in difference.symptom), "")
-        why = TIME_REASONS.get(kind, "")
-    else:
-        why = FIELD_REASONS.get(field, "")
-    return f"{why or f'write `{field}` as the other side has it'}: {wanted}, not {held}"
+    if field in NAME_REASONS:
+        return f"write `{field}` as the other side has it: {wanted}, not {held}: {NAME_REASONS[field]}"
+    why = _why_of(difference, field) or f"write `{field}` as the other side has it"
+    return f"{why}: {wanted}, not {held}"
 
 
 def _why_kept(item: Any) -> str:
@@ -160,6 +224,10 @@ def _why_kept(item: Any) -> str:
     match _sort_of(item):
         case "user turn":
             return "what the user said is a turn of its own, once"
+        case "agent turn" if _is_complete(item):
+            return (
+                "its run came to its end: a cut after it and a filter of an earlier response change nothing (R26, R27)"
+            )
         case "agent turn":
             return "something in it had finished before the run ended"
         case "response":
@@ -169,6 +237,8 @@ def _why_kept(item: Any) -> str:
             if any(part.get("part_kind") == "user-prompt" for part in _parts(item)):
                 return "it asks something that the user's turn before it does not"
             return "these are the returns of the response before it"
+        case "system" if str(item.get("event_type")).removeprefix("data-").startswith("source."):
+            return "a source stays with its response, also with one that finished without a part (R25)"
         case "system":
             return "an event that happened in a turn stays, whatever became of the response around it"
         case "tool-return" | "retry-prompt":
@@ -179,6 +249,15 @@ def _why_kept(item: Any) -> str:
             return "its end was seen before its response had finished"
 
 
+_CONDITIONS = {
+    "user turn": "the user said it",
+    "system": "such an event happened in the turn",
+    "tool-return": "the tool returned it",
+    "retry-prompt": "the call was sent back",
+}
+"""When something belongs into a thread, where the reason for keeping it is not a condition."""
+
+
 def _why_dropped(item: Any) -> str:
     """Return why a turn, message or part that only a wrong side has must not be there."""
     match _sort_of(item):
@@ -187,6 +266,9 @@ def _why_dropped(item: Any) -> str:
         case "agent turn":
             if _is_complete(item):
                 return "its run was cut, so that it is `interrupted`, and is stored if something in it had finished"
+            open_calls = _open_calls(item)
+            if open_calls:
+                return f"{open_calls} had no return when the run was cut, so that the response and its returns go (R21)"
             return "nothing in it had finished when the run was cut"
         case "response":
             called = any(part.get("part_kind") == "tool-call" for part in _parts(item))
@@ -195,6 +277,8 @@ def _why_dropped(item: Any) -> str:
             if any(part.get("part_kind") == "user-prompt" for part in _parts(item)):
                 return "the user's turn before it has the same words, and each fact is stored once"
             return "no return stands without the response that called"
+        case "system" if str(item.get("event_type")).removeprefix("data-").startswith("source."):
+            return "a source goes with its response, which was taken back or did not finish (R25)"
         case "system":
             return "no such event happened in the turn"
         case "tool-return" | "retry-prompt":
@@ -203,6 +287,21 @@ def _why_dropped(item: Any) -> str:
             return ""
         case _:
             return "its end was not seen before its response ended"
+
+
+def _open_calls(turn: Mapping[str, Any]) -> str:
+    """Return the calls of an interrupted turn that have no return, in words; "" if there are none."""
+    calls: list[str] = []
+    answered: set[str] = set()
+    for message in turn.get("messages") or ():
+        for part in _parts(message):
+            name = str(part.get("tool_call_id"))
+            if part.get("part_kind") == "tool-call":
+                calls.append(name)
+            elif part.get("part_kind") in ("tool-return", "retry-prompt"):
+                answered.add(name)
+    left = [call for call in calls if call not in answered]
+    return f"{'call' if len(left) == 1 else 'calls'} {', '.join(left)}" if left else ""
 
 
 def _sort_of(item: Any) -> str:

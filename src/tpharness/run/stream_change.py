@@ -95,6 +95,7 @@ class StreamChange:
         first, *more = sorted(
             self._find_fewest(holds), key=lambda edit: CARRIER in edit.sort
         )  # the chunk, then its facts
+        why = "" if first.new is None else why  # it says what has to be sent
         others = f" (and {len(more)} more)" if more else ""
         return f"{self._where(first)} {_words(first)}{others}: {why or 'a client then holds what the server does'}"
 

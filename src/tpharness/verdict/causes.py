@@ -77,6 +77,8 @@ _OF_THE_CASE = re.compile(
 """What the words of an error have from its case: ports, UUIDs, bytes and how many bytes."""
 
 _RULING = re.compile(r"\bR\d+\b")
+_IN_A_TURN = re.compile(r"/turns/(\d+)")
+_UNSEEN = re.compile(r"(?:^|; )no ")
 _ALONE = re.compile(r" is only on the (\S+) side\Z")
 
 
@@ -186,19 +188,40 @@ def by_change(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings in the order in which one reads them: `by_use`, but first what names the one change of this case.
 
     A rule that is broken as well often follows from the value that differs in the same turn, and its advice does not
-    fit: ids that are cut give two calls one id, and neither is to have another.
+    fit: ids that are cut give two calls one id, and neither is to have another. Before both comes what is wrong in a
+    stream that the scenario plays and that was not noticed: who reads on has another thread.
     """
     found = by_use(findings)
-    named = (f for f in found if f.fails and f.advice and f.code in _NAME_A_CHANGE)
+    unseen = next(
+        (f for f in found if f.fails and f.code == "expected-findings-differ" and _UNSEEN.search(f.symptom)), None
+    )
+    if unseen is not None:
+        return [unseen, *(f for f in found if f is not unseen)]
+    named = (f for f in found if f.fails and f.advice and f.code in _NAME_A_CHANGE and not _undecided(f))
     first = next((f for f in named if _may_bring_about(f.place, found[0].place)), None)
     return found if first is None else [first, *(f for f in found if f is not first)]
 
 
+def _undecided(finding: Finding) -> bool:
+    """Whether two threads differ, and nothing says which of them is right."""
+    return finding.code in _DEPARTS and finding.place.side is None
+
+
 def _may_bring_about(change: Place, rule: Place) -> bool:
-    """Whether what is wrong at the one place may be why a rule is broken at the other: in the same turn of a side."""
+    """Whether what is wrong at one place may be why a rule is broken at another: in its turn or an earlier one."""
     if rule.pointer is None:
         return rule.event is not None  # a rule of streams, whose thread differs
-    return rule.side in (None, change.side) and (change.pointer or "").split("/")[:3] == rule.pointer.split("/")[:3]
+    turns = [_turn_of(place.pointer) for place in (change, rule)]
+    if rule.side not in (None, change.side) or turns[0] is None or turns[1] is None:
+        return False
+    whole = (change.pointer or "").rpartition("/")[2].isdecimal()  # a turn, a message or a part that is lost
+    return turns[0] <= turns[1] if whole else turns[0] == turns[1]
+
+
+def _turn_of(pointer: str | None) -> int | None:
+    """Return the index of the turn that a place is in, None if it is in none."""
+    found = _IN_A_TURN.match(pointer or "")
+    return None if found is None else int(found[1])
 
 
 def symptom_of(reason: str) -> str:

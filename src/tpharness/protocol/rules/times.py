@@ -62,6 +62,7 @@ def find_bad_times(index: Index) -> Iterator[Finding]:
 def _message_times(turn: Mapping[str, Any], pointer: str, begun: str, limit: str, after_end: Kind) -> Iterator[Finding]:
     """Find messages that are out of order or outside their turn, whose limits are given in the form that orders."""
     last = begun
+    advice = ""
     for m, message in enumerate(turn["messages"]):
         written = message["timestamp"]
         at, exists = _read(written)
@@ -69,13 +70,18 @@ def _message_times(turn: Mapping[str, Any], pointer: str, begun: str, limit: str
             kind, bound = p.BAD_TIME, "a time that exists"
         elif at < last:
             kind, bound = (p.OUTSIDE_TURN if m == 0 else p.OUT_OF_TIME), f"{last}Z or later"
+            if m == 0 and begun == limit:
+                advice = "begin the turn when its run began: its start is the time of its end"
+            elif m > 0 and at == begun:
+                advice = "write when it happened: it has the time at which its turn began"
         elif at > limit:
             kind = after_end if message["message_type"] == "system" else p.OUTSIDE_TURN
             bound = f"{limit}Z or earlier"
         else:
             last = at
             continue
-        yield kind.at(Place(pointer=f"{pointer}/messages/{m}/timestamp"), got=written, expected=bound)
+        yield kind.at(Place(pointer=f"{pointer}/messages/{m}/timestamp"), got=written, expected=bound, advice=advice)
+        advice = ""
 
 
 def find_times_without_offset(index: Index) -> Iterator[Finding]:
