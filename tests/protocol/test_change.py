@@ -242,7 +242,9 @@ def test_a_run_that_was_cut_is_not_complete() -> None:
 
 def test_an_interrupted_turn_with_an_open_call_says_which_one() -> None:
     """R21: one return is not enough, and what had finished is not why the turn goes."""
-    calls = [{"part_kind": "tool-call", "tool_name": "t", "tool_call_id": one, "args": {}} for one in ("c8", "c9")]
+    calls: list[Any] = [
+        {"part_kind": "tool-call", "tool_name": "t", "tool_call_id": one, "args": {}} for one in ("c8", "c9")
+    ]
     returned = {"part_kind": "tool-return", "tool_name": "t", "tool_call_id": "c8", "content": 1, "status": "success"}
     wrong = thread()
     wrong["turns"].append(
