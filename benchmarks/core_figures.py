@@ -165,6 +165,7 @@ def canonical_form(size: int) -> Pair:
 @figure(
     "schema and rules of a thread / jsonschema-rs on its schema alone",
     unit="cycle",
+    at_most=2,
     head=1_000,
     sizes=(1_000, 10_000, 50_000),
     peers=["jsonschema-rs"],

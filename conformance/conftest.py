@@ -12,6 +12,10 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.data import SnapshotCollections
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
+from tpharness.protocol.rules import check
+
+check.ONE_IN = 1  # as in the conftest of the tests
+
 
 class GoldenThread(SingleFileSnapshotExtension):
     """One plain JSON file for each snapshot: `golden/<theme>/<name>.json`, `golden/<theme>/<name>@<version>.json`."""

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tpharness.protocol.rules import check
+
 # Fixed seeds and no deadline: a test that fails here fails everywhere, also on a slow machine.
 settings.register_profile("tpharness", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tpharness")
@@ -22,6 +24,9 @@ os.environ.setdefault("TPHARNESS_TRACE", "none")
 # Hundreds of processes are started, here and by workers: one that may not keep what it compiles compiles 290 modules.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A thread that is seen as plain in one pass is judged by every rule too, by each test; a user's run does so for a few.
+check.ONE_IN = 1
 
 # A machine that sets this hides what is left in the buffers of a command when it ends.
 os.environ.pop("PYTHONUNBUFFERED", None)

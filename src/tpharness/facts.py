@@ -23,6 +23,7 @@ __all__ = [
     "interruption_reason",
     "is_base64",
     "is_time",
+    "is_uuid",
     "join_surrogates",
     "join_text",
     "later_time",
@@ -41,6 +42,7 @@ __all__ = [
 _FINISH_REASONS = ("stop", "length", "content_filter", "tool_call")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _STANDARD_ALPHABET = str.maketrans("-_", "+/")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+={0,2}")
 _REASON_WORDS = {
     **dict.fromkeys(("content-filter", "safety_filter"), "content_filter"),
@@ -90,6 +92,11 @@ def parse_tool_args(held: Any) -> Any:
 def read_json(text: str) -> Any:
     """Return the value of a JSON text that can be written again (R38); ValueError or RecursionError for any other."""
     return json.loads(text, parse_constant=_finite, parse_float=_finite)
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID as it is usually written (R2)."""
+    return _UUID.fullmatch(text) is not None
 
 
 def are_unparsed(args: Any) -> bool:

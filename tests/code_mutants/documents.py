@@ -28,6 +28,7 @@ from tests.wires.ag_ui import (
 )
 from tests.wires.ag_ui.streams import FOLDS, STREAMS, differing_findings, differing_fold
 
+from tpharness.protocol.rules import check
 from tpharness.wires.registry import DEFAULT_WIRE, WIRES
 
 __all__ = ["CLIENT_STREAMS", "PREFIX", "document_names", "judge_client", "judge_document", "judges_of"]
@@ -35,6 +36,8 @@ __all__ = ["CLIENT_STREAMS", "PREFIX", "document_names", "judge_client", "judge_
 PREFIX = ("conformance/", "tests/")
 CLIENT_STREAMS = "tests/examples/test_plain_node_ag_ui.py"
 """The name of what judges a program that is a client of AG-UI: every stream that no server of ours sends."""
+
+check.ONE_IN = 1  # as in the conftest of the tests: every rule judges each document
 
 _DOCUMENTS = "conformance/documents/"
 _TESTS: dict[ModuleType, tuple[str, ...]] = {

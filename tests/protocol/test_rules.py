@@ -9,7 +9,8 @@ import pytest
 
 from tpharness.findings import Kind, Level
 from tpharness.protocol import problems, schema
-from tpharness.protocol.rules import RULES, check_thread
+from tpharness.protocol.rules import check_thread
+from tpharness.protocol.rules.every import RULES
 
 LINK = "550e8400-e29b-41d4-a716-446655440000"
 DIGITS = "0123456789abcdef" * 4

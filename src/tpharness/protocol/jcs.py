@@ -17,7 +17,15 @@ import orjson
 from tpharness import protocol
 from tpharness.errors import TpharnessError
 
-__all__ = ["MAX_SAFE_INTEGER", "CanonicalError", "has_odd_number", "jcs", "unsafe_places", "write_safe"]
+__all__ = [
+    "MAX_SAFE_INTEGER",
+    "CanonicalError",
+    "are_surely_safe",
+    "has_odd_number",
+    "jcs",
+    "unsafe_places",
+    "write_safe",
+]
 
 MAX_SAFE_INTEGER = 2**53 - 1
 _PRIVATE_USE = "\ue000"  # the first character that UTF-16 and UTF-8 order differently from a surrogate pair
@@ -77,22 +85,31 @@ def write_safe(value: Any, *, largest: float = math.inf) -> bytes | None:
         written = orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER)  # refuses odd keys, surrogates, large integers
     except TypeError:
         return None
-    waiting = [value]  # for what it writes all the same: numbers that are not finite, objects of Python's
+    return written if are_surely_safe([value], largest=largest) else None
+
+
+def are_surely_safe(waiting: list[Any], *, largest: float = math.inf) -> bool:
+    """Whether values that orjson writes certainly have canonical forms; the list is used up, `largest` as above.
+
+    It writes numbers that are not finite and objects of Python's, too.
+    """
     while waiting:
         item = waiting.pop()
         kind = type(item)
         if kind is float:
             if not (-MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER or _LEAST_LARGE <= abs(item) < largest):
-                return None
+                return False
             continue
         if kind is dict:
             item = item.values()
+        elif kind in _SCALARS:
+            continue
         elif kind is not list:
-            return None
+            return False
         for inner in item:
             if type(inner) not in _SCALARS:
                 waiting.append(inner)  # noqa: PERF401  # a comprehension is a call for every list, most of them short
-    return written
+    return True
 
 
 def unsafe_places(value: Any) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tpharness.protocol.rules.check import RULES, check_thread
+from typing import TYPE_CHECKING
+
+from tpharness.lazy_names import lazy_modules
 from tpharness.protocol.rules.index import Rule
 
-__all__ = ["RULES", "Rule", "check_thread"]
+if TYPE_CHECKING:
+    from tpharness.protocol.rules import every
+
+__getattr__ = lazy_modules(__name__, "every")
+
+from tpharness.protocol.rules.check import check_thread  # it looks up a rule in this package
+
+__all__ = ["Rule", "check_thread", "every"]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from tpharness.facts import is_uuid
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.jcs import escape
 from tpharness.protocol.rules.index import Index, message_pointer
 
 __all__ = ["find_bad_links", "find_short_agent_ids", "find_unknown_agents"]
-
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def find_unknown_agents(index: Index) -> Iterator[Finding]:
@@ -42,16 +40,12 @@ def find_unknown_agents(index: Index) -> Iterator[Finding]:
 def find_short_agent_ids(index: Index) -> Iterator[Finding]:
     """R2: observe ids of agents that are not UUIDs."""
     for name in index.agents:
-        if not _is_uuid(name):
+        if not is_uuid(name):
             yield p.AGENT_FORM.at(Place(pointer=f"/agents/{escape(name)}"), got=name)
 
 
 def find_bad_links(index: Index) -> Iterator[Finding]:
     """R2: find links that do not name a thread by its UUID."""
     for i, link in enumerate((index.thread.get("relationships") or {}).get("links") or ()):
-        if not _is_uuid(link["thread_id"]):
+        if not is_uuid(link["thread_id"]):
             yield p.LINK_FORM.at(Place(pointer=f"/relationships/links/{i}/thread_id"), got=link["thread_id"])
-
-
-def _is_uuid(text: str) -> bool:
-    return _UUID.fullmatch(text) is not None

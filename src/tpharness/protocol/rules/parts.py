@@ -12,15 +12,12 @@ from tpharness.facts import are_unparsed, is_base64, parse_tool_args
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.jcs import escape
+from tpharness.protocol.plain import INTERRUPTED, LARGE_CONTENT, is_usual_hash, is_usual_uri
 from tpharness.protocol.rules.index import Index, part_pointer
 
 __all__ = ["DEFINED_KINDS", "find_bad_metadata_keys", "find_bad_parts", "find_odd_parts"]
 
-_LARGE = 100 * 1024
-_HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
 _SEPARATOR = re.compile(r"[:./_-]")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_INTERRUPTED = "[Request interrupted by user"
 _CONTENT_KINDS = ("image-url", "audio-url", "video-url", "document-url", "binary")
 _RESPONSE = "a response"
 _REQUEST = "a request or a user turn"
@@ -67,7 +64,7 @@ def find_bad_parts(index: Index) -> Iterator[Finding]:
             reference, content = part.get("content_ref"), part.get("content")
             if reference is not None:
                 yield from _reference(reference, content, part_pointer(t, m, k))
-            elif (size := _size(content)) >= _LARGE:
+            elif (size := _size(content)) >= LARGE_CONTENT:
                 yield p.LARGE.at(Place(pointer=f"{part_pointer(t, m, k)}/content"), got=f"{size} bytes")
 
 
@@ -100,10 +97,10 @@ def _reference(reference: Mapping[str, Any], content: Any, pointer: str) -> Iter
     if content is not None:
         yield p.BOTH_CONTENTS.at(Place(pointer=pointer))
     digest = reference.get("hash")
-    if digest is not None and not _HASH.fullmatch(digest):
+    if digest is not None and not is_usual_hash(digest):
         yield p.REF_HASH.at(Place(pointer=f"{pointer}/content_ref/hash"), got=digest)
     uri = reference["uri"]
-    if not _SCHEME.match(uri) or uri.startswith(("file:", "http:")):
+    if not is_usual_uri(uri):
         yield p.REF_SCHEME.at(Place(pointer=f"{pointer}/content_ref/uri"), got=uri)
 
 
@@ -131,7 +128,7 @@ def find_odd_parts(index: Index) -> Iterator[Finding]:
             content = part["content"]
             texts = [content] if isinstance(content, str) else [item for item in content if isinstance(item, str)]
             for text in texts:
-                if _INTERRUPTED in text:
+                if INTERRUPTED in text:
                     yield p.INTERRUPTION_TEXT.at(Place(pointer=f"{part_pointer(t, m, k)}/content"), got=text)
 
 
