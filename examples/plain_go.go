@@ -535,6 +535,8 @@ func (r *run) take(text raw) {
 		r.resetResponse()
 	case "function_tool_call", "output_tool_call":
 		r.startTool(text)
+	case "deferred_tool_requests":
+		r.askApprovals(text)
 	case "tool_progress":
 		r.progress(text)
 	case "function_tool_result", "output_tool_result":
@@ -1169,6 +1171,28 @@ func (r *run) finishResponseOf(c *call) {
 // holds says whether a response is of this run; a call may be one of an earlier run (R30).
 func (r *run) holds(res *response) bool {
 	return slices.ContainsFunc(r.facts, func(f *fact) bool { return f.kind == responseFact && f.response == res })
+}
+
+// askApprovals asks for the approval of the calls of this run that wait for one; the thread has nothing of it (R64).
+func (r *run) askApprovals(text raw) {
+	var event struct {
+		Requests struct {
+			Approvals []struct {
+				ToolCallID string `json:"tool_call_id"`
+			}
+		}
+	}
+	_ = json.Unmarshal(text, &event) // what is malformed names no call
+	asked := map[string]bool{}
+	for _, named := range event.Requests.Approvals {
+		c := r.calls[named.ToolCallID]
+		if c == nil || c.answered || asked[c.id] || c.response == nil || !c.response.finished || !r.holds(c.response) {
+			continue
+		}
+		asked[c.id] = true
+		r.sendInput(c)
+		r.send(object{"type": "tool-approval-request", "approvalId": c.id, "toolCallId": c.id})
+	}
 }
 
 // progress tells the client what a tool has so far; it is not a return (R14).

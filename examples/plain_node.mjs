@@ -728,6 +728,18 @@ class Run {
     yield* this.sendInput(call);
   }
 
+  /** The calls that the user has to approve: the stream asks, and the thread has nothing of it (R64). */
+  *on_deferred_tool_requests({ requests }) {
+    const named = Array.isArray(requests?.approvals) ? requests.approvals : [];
+    for (const toolCallId of new Set(named.filter(isObject).map((call) => call.tool_call_id))) {
+      const call = this.toolCall(toolCallId);
+      const made = call && this.turn.items.includes(call.response) && call.response !== this.thread.response;
+      if (!made || call.answered) continue;
+      yield* this.sendInput(call);
+      yield { type: "tool-approval-request", approvalId: toolCallId, toolCallId };
+    }
+  }
+
   *on_tool_progress(event) {
     const { tool_call_id: toolCallId, content: output } = event;
     if (this.toolCall(toolCallId)) yield { type: "tool-output-available", toolCallId, output, preliminary: true };
@@ -1510,6 +1522,7 @@ class AgUiWriter {
     this.open = new Map(); // a text, thought or call by the id of its chunks: the event that ends it, whether it has said a word
     this.calls = new Map(); // by the id of a call: its id on the wire, its name, the text of its arguments
     this.pending = new Set(); // ids on the wire of calls without a result
+    this.asked = new Map(); // by the id of an approval its call
     Object.assign(this, { count: 0, steps: 0, step: null, message: null, error: null, over: false });
   }
 
@@ -1544,12 +1557,18 @@ class AgUiWriter {
 
   *on_finish({ finishReason }) {
     const facts = dense({ finish_reason: finishReason });
-    if (this.error != null && (finishReason == null || ["error", "interrupted"].includes(finishReason))) {
-      yield this.failed(finishReason === "interrupted" ? facts : {});
+    if (this.error != null && (finishReason == null || ["error", "interrupted", "content-filter"].includes(finishReason))) {
+      yield this.failed(finishReason === "error" ? {} : facts);
       return;
     }
+    if (finishReason === "interrupted") {
+      yield* this.finished({ type: "cancelled" }, facts); // stopped on purpose is never a success (R27)
+      return;
+    }
+    const asked = [...this.asked].map(([id, call]) => ({ id, reason: "tool_call", toolCallId: this.calls.get(call)?.id }));
+    const interrupts = asked.filter(({ toolCallId }) => this.pending.has(toolCallId));
     const pending = this.pending.size ? { pendingToolCallIds: [...this.pending] } : {};
-    yield* this.finished({ type: "success", ...pending }, facts); // no run of ours ends while it waits for an approval
+    yield* this.finished(interrupts.length ? { type: "interrupt", interrupts } : { type: "success", ...pending }, facts);
   }
 
   *on_abort({ reason }) {
@@ -1680,6 +1699,11 @@ class AgUiWriter {
     this.pending.delete(id);
     const own = providerExecuted ? { provider_executed: true } : {};
     yield marked({ type: "TOOL_CALL_RESULT", messageId: this.fresh(), toolCallId: id, content }, { ...facts, ...own });
+  }
+
+  *on_tool_approval_request(chunk) {
+    this.asked.set(chunk.approvalId, chunk.toolCallId); // the end of the run asks (R64)
+    yield this.carry(chunk);
   }
 
   *on_tool_output_available(chunk) {
@@ -1997,7 +2021,7 @@ class AgUiReader {
   }
 
   *on_RUN_FINISHED(event, { reason, finish_reason }) {
-    if (event.outcome?.type === "cancelled") {
+    if (event.outcome?.type === "cancelled" && finish_reason !== "interrupted") {
       yield { type: "abort", reason };
       return;
     }

@@ -781,6 +781,18 @@ class Run:
             yield from self.end_response(call.response)
         yield from self.send_input(call)
 
+    def on_deferred_tool_requests(self, event: Json) -> Iterator[Json]:
+        """The calls that the user has to approve: the stream asks, and the thread has nothing of it (R64)."""
+        named = event["requests"].get("approvals") if isinstance(event.get("requests"), dict) else None
+        ids = [call.get("tool_call_id") for call in named if isinstance(call, dict)] if isinstance(named, list) else []
+        for name in dict.fromkeys(one for one in ids if isinstance(one, str)):
+            call = self.thread.calls.get(name)
+            if call is None or call.answered or call.response is self.thread.response:
+                continue
+            if any(one is call.response for one in self.turn.items):  # and not of an earlier run
+                yield from self.send_input(call)
+                yield {"type": "tool-approval-request", "approvalId": name, "toolCallId": name}
+
     def on_tool_progress(self, event: Json) -> Iterator[Json]:
         call, output = event["tool_call_id"], event["content"]
         if call in self.thread.calls:  # R36: of a call that nobody has made there is nothing to tell

@@ -66,9 +66,10 @@ def _defects() -> Iterator[Violation]:
 
 
 def _wires() -> Iterator[Violation]:
-    """Sides of AG-UI that keep something over one wire and lose it over the other."""
-    for lossy in (one for one in LOSSY if one.name not in IN_NO_THREAD):
-        yield _violation("defect", f"ag-ui-{lossy.name}", lossy.sentence, ["sync.any-wire"], [FOUND_IN[lossy.name]])
+    """Sides of AG-UI that keep something over one wire and lose it over the other, or say it in no thread."""
+    for lossy in LOSSY:
+        clauses = load_kinds()[IN_NO_THREAD.get(lossy.name, "wire-matters")].clauses
+        yield _violation("defect", f"ag-ui-{lossy.name}", lossy.sentence, clauses, [FOUND_IN[lossy.name]])
 
 
 def _readers() -> Iterator[Violation]:

@@ -205,7 +205,17 @@ RIGHT: dict[str, list[Evidence]] = {
         answer("import", told(args=None), told()),
     ],
     "arguments": [evidence(open_calls=(OpenCall(call_id="c1", given=None),))],
-    "said": [evidence(sent=(SentRun(asked="m1", named="m1"), SentRun(asked="m1"), SentRun()))],
+    "said": [
+        evidence(sent=(SentRun(asked="m1", named="m1"), SentRun(asked="m1"), SentRun())),
+        evidence(
+            sent=(
+                *(SentRun(ended=end, said_end=end) for end in ("finished", "stopped", "failed")),
+                SentRun(ended="stopped", said_end="failed"),  # what cannot be closed in order
+                *(SentRun(ended=end, said_end="") for end in ("finished", "stopped")),  # the threads differ then
+                SentRun(waits=("c1", "c2"), asks=("c2", "c1")),
+            )
+        ),
+    ],
     "expectations": [
         evidence(
             expectation=Expectation(
@@ -276,6 +286,19 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
     "said": [
         ("message-id-differs", evidence(sent=(SentRun(asked="m1", named="m2"),))),
         ("message-id-differs", evidence(sent=(SentRun(asked="m1", named="m1"), SentRun(asked="m2", named="")))),
+        *(
+            ("end-differs", evidence(sent=(SentRun(ended=ended, said_end=said),)))
+            for ended, said in (
+                ("failed", "finished"),
+                ("failed", "stopped"),
+                ("failed", ""),
+                ("stopped", "finished"),
+                ("finished", "failed"),
+                ("finished", "stopped"),
+            )
+        ),
+        ("approvals-differ", evidence(sent=(SentRun(waits=("c1",)),))),
+        ("approvals-differ", evidence(sent=(SentRun(asks=("c1",)),))),
         ("text-looks-whole", evidence(sent=(SentRun(closed=({"type": "text-end", "id": "t"},)),))),
     ],
     "expectations": [

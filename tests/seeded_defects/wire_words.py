@@ -1,14 +1,17 @@
 # mypy: disallow-untyped-calls=False
 # A change takes the place of whatever it changes: what it is called with is said there.
-"""What a stream and the head of a thread say, and no comparison of turns sees: R12, R22, R35, R45, R54, R60."""
+"""What a stream and the head of a thread say, and no comparison of turns sees: R12, R22, R35, R45, R54, R60, R64."""
 
 from __future__ import annotations
 
 import json
+from unittest import mock
 
 from tests.seeded_defects.seeding import defect, wrap
 
 from tpharness.dialects.thread import ThreadRenderer
+from tpharness.server_events import EventKind
+from tpharness.wires.vsp import server
 from tpharness.wires.vsp.server import Encoder
 from tpharness.wires.vsp.writer import ChunkWriter
 
@@ -35,6 +38,17 @@ def without_its_message(was):
 
 def one_approval(was):
     return lambda self, word: word if word == "approval" else was(self, word)
+
+
+def every_call(was):
+    """The page's own calls too."""
+
+    def named(event):
+        requests = event.get("requests")
+        calls = requests.get("calls", []) if isinstance(requests, dict) else []
+        return [*was(event), *(call["tool_call_id"] for call in calls)]
+
+    return named
 
 
 def no_marker(was):
@@ -92,6 +106,20 @@ DEFECTS = (
         "Every request for an approval has the same id.",
         "stream.approval-id R22",
         wrap(Encoder, "_id", one_approval),
+    ),
+    defect(
+        "approval-not-asked",
+        "server",
+        "A run ends while a call waits for an approval, and its stream does not ask.",
+        "tool.approval-asked R64",
+        lambda: mock.patch.dict(server._ACTIONS, {EventKind.DEFERRED_TOOL_REQUESTS: lambda _self, _event: []}),
+    ),
+    defect(
+        "approval-asked-of-the-pages-calls",
+        "server",
+        "A run asks for the approval of the calls that the page has to run, too.",
+        "tool.approval-asked R64",
+        wrap(server, "approvals_of", every_call),
     ),
     defect(
         "no-end-marker-after-an-abort",

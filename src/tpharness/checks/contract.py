@@ -123,11 +123,17 @@ class SentRun:
 
     `asked` is the id of its message that the run was given, `named` the one that its stream begins with; None where
     nothing can be compared. `closed` are the ends of texts and thoughts that were open when the run was stopped (R60).
+    `ended` is how the run ended, `said_end` how its stream says so, None where nothing can be compared (R27). `waits`
+    are the calls that wait for an approval beyond the run, `asks` those that its stream asks for (R64).
     """
 
     asked: str | None = None
     named: str | None = None
     closed: tuple[Mapping[str, Any], ...] = ()
+    ended: str | None = None
+    said_end: str | None = None
+    waits: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

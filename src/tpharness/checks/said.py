@@ -1,7 +1,8 @@
 """Said: what a server's stream says beside its thread, which no comparison of threads can see.
 
 A stream begins with the id of its message, by which a client finds the message again (R45). A text or a thought that
-the model did not end stays open when its run is stopped: what is shown as ended looks whole (R60).
+the model did not end stays open when its run is stopped: what is shown as ended looks whole (R60). A wire that has
+words for it says how the run has ended (R27), and a run asks for the approvals for which it waits (R64).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ __all__ = ["SAID"]
 
 OTHER_MESSAGE = Kind("message-id-differs")
 LOOKS_WHOLE = Kind("text-looks-whole")
+OTHER_END = Kind("end-differs")
+OTHER_APPROVALS = Kind("approvals-differ")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
@@ -37,14 +40,29 @@ def _search(evidence: Evidence) -> Iterator[Finding]:
                 expected="no end of what the model did not end",
                 symptom=f"{chunk.get('type')} for a text that is open",
             )
+        if _lies(run.ended, run.said_end):
+            said = f"run {number} has {run.ended}, and its stream says otherwise"
+            yield OTHER_END.at(place, said, got=run.said_end or "(no end)", expected=run.ended)
+        if sorted(run.waits) != sorted(run.asks):
+            said = f"run {number} ends while calls wait for an approval, and its stream asks for others"
+            yield OTHER_APPROVALS.at(place, said, got=list(run.asks), expected=list(run.waits))
 
 
-_NOTHING_SAID = NotApplicable(reason="no run is given the id of its message, and none is stopped inside a text")
+def _lies(ended: str | None, said: str | None) -> bool:
+    """Whether a stream says another end; a stop that cannot be closed in order may be a failure there."""
+    if ended == "failed":
+        return said != ended
+    return said == "finished" if ended == "stopped" else ended == "finished" and said in ("stopped", "failed")
+
+
+_NOTHING_SAID = NotApplicable(
+    reason="no run is given the id of its message, is stopped inside a text, or ends with words of its wire for that"
+)
 
 
 SAID = Check(
     name="said",
-    title="a stream names its message, and leaves open what the model did not end",
+    title="a stream names its message and its end, asks what it has to ask, and leaves open what the model did not end",
     not_applicable=lambda evidence: None if evidence.sent else _NOTHING_SAID,
     judge=_judge,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tpharness.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from tpharness.server_events.events import EventKind, event_kind, event_time, shift
+    from tpharness.server_events.events import EventKind, approvals_of, event_kind, event_time, shift
     from tpharness.server_events.guide import record_events
     from tpharness.server_events.open_calls import OpenCalls
     from tpharness.server_events.open_texts import OpenTexts
@@ -20,6 +20,7 @@ __all__ = [
     "OpenTexts",
     "Recorder",
     "RunState",
+    "approvals_of",
     "event_kind",
     "event_time",
     "record_events",
@@ -31,6 +32,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "tpharness.server_events.events": (
             "EventKind",
+            "approvals_of",
             "event_kind",
             "event_time",
             "shift",

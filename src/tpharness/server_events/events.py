@@ -21,7 +21,7 @@ from tpharness.server_events.native import REFUSED, native_type
 from tpharness.server_events.returns import custom_data, custom_name, event_name
 from tpharness.server_events.shapes import EVENT
 
-__all__ = ["EventKind", "event_kind", "event_time", "shift"]
+__all__ = ["EventKind", "approvals_of", "event_kind", "event_time", "shift"]
 
 
 class EventKind(Enum):
@@ -121,6 +121,15 @@ def event_time(event: Mapping[str, Any], started_at: str, now: str) -> str:
         return shift(started_at, elapsed / 1000)
     except OverflowError:
         return now
+
+
+def approvals_of(event: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the calls that an event says to wait for an approval (R64); what is malformed names none."""
+    if event.get("event_kind") != "deferred_tool_requests" or not isinstance(event.get("requests"), Mapping):
+        return []
+    named = event["requests"].get("approvals")
+    calls = [one for one in named if isinstance(one, Mapping)] if isinstance(named, list) else []
+    return [one["tool_call_id"] for one in calls if isinstance(one.get("tool_call_id"), str)]
 
 
 def _stated_time(event: Mapping[str, Any]) -> str | None:

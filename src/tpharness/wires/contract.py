@@ -178,11 +178,15 @@ class Said:
     """What one stream says beside its thread; None for what the wire has no word for, or leaves to its own rules.
 
     `message_id` is that of the first event that opens the run, "" if it names none. `texts` are the texts and thoughts
-    in the order in which they began, each with the event that ended it, None while it is open.
+    in the order in which they began, each with the event that ended it, None while it is open. `end` is how the stream
+    says that its run has ended: `finished`, `stopped` or `failed`, "" if it does not. `asks` are the calls that its
+    user is asked to approve, and that had no answer when the stream ended.
     """
 
     message_id: str | None = None
     texts: tuple[tuple[str, Mapping[str, Any] | None], ...] | None = None
+    end: str | None = None
+    asks: tuple[str, ...] = ()
 
 
 class OpenReader(Protocol):

@@ -27,8 +27,15 @@ __all__ = ["FOUND_IN", "IN_NO_THREAD", "LOSSY", "Lossy"]
 
 FOUND_IN: dict[str, str] = load_suite_yaml(Path(__file__).parent / "defects.yaml")
 """By defect the scenario in which it is found."""
-IN_NO_THREAD = {"half-arguments-made-whole": "arguments-look-whole"}
-"""What is found instead of another thread: no thread has a call that was cut, nor what a client would run of it."""
+IN_NO_THREAD = {
+    "half-arguments-made-whole": "arguments-look-whole",
+    "failure-in-a-carrier-alone": "end-differs",
+    "failure-without-an-end": "end-differs",
+    "stop-in-a-carrier-alone": "end-differs",
+    "approval-in-a-carrier-alone": "approvals-differ",
+    "approval-of-another-call": "approvals-differ",
+}
+"""What is found instead of another thread: no thread has a call that was cut, what carriers say twice, or a request."""
 
 Event = dict[str, Any]
 Patch = pytest.MonkeyPatch
@@ -138,6 +145,39 @@ def _failure_as_success(event: Event) -> Iterable[Event]:
     if _is(event, "RUN_ERROR"):
         ids = {"threadId": "thread", "runId": "run"}
         return [{"type": "RUN_FINISHED", **ids, "outcome": {"type": "success"}}]
+    return [event]
+
+
+@_server("A run that has failed ends as a success, and only our carriers say that it has failed.")
+def _failure_in_a_carrier_alone(event: Event) -> Iterable[Event]:
+    if _is(event, "RUN_ERROR"):
+        ids = {"threadId": "thread", "runId": "run"}
+        return [_carrying({"type": "RUN_FINISHED", **ids, "outcome": {"type": "success"}}, {"finish_reason": "error"})]
+    return [event]
+
+
+@_server("A run that has failed reports it in a carrier, and has no end.")
+def _failure_without_an_end(event: Event) -> Iterable[Event]:
+    return [] if _is(event, "RUN_ERROR") else [event]
+
+
+@_server("A run that was stopped ends as a success, and only a reason of ours says that it was stopped.")
+def _stop_in_a_carrier_alone(event: Event) -> Iterable[Event]:
+    stopped = _is(event, "RUN_FINISHED") and _facts(event).get("finish_reason") == "interrupted"
+    return [{**event, "outcome": {"type": "success"}}] if stopped else [event]
+
+
+@_server("A run that asks for an approval ends as a success, and only a carried chunk asks.")
+def _approval_in_a_carrier_alone(event: Event) -> Iterable[Event]:
+    asks = _is(event, "RUN_FINISHED") and event["outcome"]["type"] == "interrupt"
+    return [{**event, "outcome": {"type": "success"}}] if asks else [event]
+
+
+@_server("A run asks for the approval of a call that it does not have.")
+def _approval_of_another_call(event: Event) -> Iterable[Event]:
+    if _is(event, "RUN_FINISHED") and event["outcome"]["type"] == "interrupt":
+        wrong = [{**one, "toolCallId": "c9"} for one in event["outcome"]["interrupts"]]
+        return [{**event, "outcome": {**event["outcome"], "interrupts": wrong}}]
     return [event]
 
 

@@ -57,9 +57,19 @@ def test_deltas_are_split_into_the_smallest_that_there_are() -> None:
         assert WIRE.split_delta(to_bytes([whole])) == [to_bytes([whole])]
 
 
-def test_what_a_stream_says_beside_its_thread_is_nothing_here() -> None:
+def test_what_a_stream_says_beside_its_thread_is_how_it_ends() -> None:
     """A run has no message of its own, and what is closed in a run that was cut is closed by AG-UI's rules (G3)."""
-    assert WIRE.read_said(to_bytes([{"type": "TEXT_MESSAGE_END", "messageId": "m"}])) == Said()
+    assert WIRE.read_said(to_bytes([{"type": "TEXT_MESSAGE_END", "messageId": "m"}])) == Said(end="")
+    asks = {"type": "interrupt", "interrupts": [{"id": "a", "reason": "tool_call", "toolCallId": "c1"}]}
+    for outcome, said in (
+        (None, Said(end="finished")),
+        ({"type": "success"}, Said(end="finished")),
+        ({"type": "cancelled"}, Said(end="stopped")),
+        (asks, Said(end="finished", asks=("c1",))),
+    ):
+        event = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", **({"outcome": outcome} if outcome else {})}
+        assert WIRE.read_said(to_bytes([event])) == said
+        assert WIRE.read_said(to_bytes([event, {"type": "RUN_ERROR", "message": "late"}])) == Said(end="failed")
 
 
 def test_facts_are_sent_to_who_asks_for_them() -> None:

@@ -25,7 +25,7 @@ __all__ = ["AgUiEncoder", "to_bytes"]
 
 Event = dict[str, Any]
 
-_INTERRUPTED = ("error", "interrupted")
+_INTERRUPTED = ("error", "interrupted", "content-filter")
 """Words of a `finish` by which a run that reported an error has failed (R27)."""
 
 
@@ -93,10 +93,13 @@ class AgUiEncoder:
         word = chunk.get("finishReason")
         if self._error is not None and (word is None or word in _INTERRUPTED):
             return self._failed({} if word in (None, "error") else {"finish_reason": word})  # an error ends in "error"
-        asked = {id_: call for id_, call in self._approvals.items() if call in self._unanswered}
+        if word == "interrupted":
+            return self._stopped({"finish_reason": word})  # stopped on purpose is never a success (rule 5)
+        made = {**self._earlier, **self._unanswered}
+        asked = {id_: call for id_, call in self._approvals.items() if call in made}
         outcome: dict[str, Any] = {"type": "success"}
         if asked:
-            ids = {id_: self._wire_ids[call] for id_, call in asked.items()}
+            ids = {id_: self._wire_ids.get(call, call) for id_, call in asked.items()}
             named = [{"id": id_, "reason": "tool_call", "toolCallId": call} for id_, call in ids.items()]
             outcome = {"type": "interrupt", "interrupts": named}
         elif self._pending:
@@ -105,7 +108,9 @@ class AgUiEncoder:
         return [*self._close_all(), *self._end_step({}), self._finished(outcome, facts)]
 
     def _abort(self, chunk: Mapping[str, Any]) -> list[Event]:
-        facts = {} if chunk.get("reason") is None else {"reason": chunk["reason"]}
+        return self._stopped({} if chunk.get("reason") is None else {"reason": chunk["reason"]})
+
+    def _stopped(self, facts: Mapping[str, Any]) -> list[Event]:
         return [*self._close_all(), *self._end_step({}), self._finished({"type": "cancelled"}, facts)]
 
     def _failure(self, chunk: Mapping[str, Any]) -> list[Event]:

@@ -208,11 +208,11 @@ class AgUiAssembler:
     def _run_finished(self, event: r.RunFinishedEvent) -> Chunks:
         facts = carried(event)
         self._ended = True
-        if isinstance(given(event.outcome), Cancelled):
+        said = facts.get("finish_reason")
+        if isinstance(given(event.outcome), Cancelled) and said != "interrupted":  # that one is a finish (R44)
             reason = facts.get("reason")
             return [c.AbortChunk(reason=reason if reason in KNOWN_REASONS else "user_cancelled"), c.Done()]
         whole = self._whole(*self._unparsed)
-        said = facts.get("finish_reason")
         finish = c.FinishChunk(finish_reason=said if isinstance(said, str) else None)
         usage = total_usage(given(event.usage) or ())
         if not usage or self._usage_known:

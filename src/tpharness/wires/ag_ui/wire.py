@@ -19,7 +19,8 @@ from tpharness.wires.ag_ui.encode import AgUiEncoder, to_bytes
 from tpharness.wires.ag_ui.fold import AgUiAssembler
 from tpharness.wires.ag_ui.inputs import EndedCalls
 from tpharness.wires.ag_ui.judge import judge_input, judge_stream
-from tpharness.wires.contract import Said, Wire
+from tpharness.wires.ag_ui.said import read_said
+from tpharness.wires.contract import Wire
 from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.encode import to_wire
 from tpharness.wires.vsp.server import Chunks, Encoder
@@ -107,12 +108,6 @@ def _output_of(frame: bytes) -> bytes | None:
     return None if found is None or b'"provider_executed"' in frame else found[1]
 
 
-def _read_said(data: bytes) -> Said:
-    """Return nothing: a message has no id of its own before its parts, and a cut has to close what is open (G3)."""
-    del data
-    return Said()
-
-
 def _is_last(event: Mapping[str, Any]) -> bool:
     return event.get("type") in _ENDS
 
@@ -142,7 +137,7 @@ WIRE = Wire(
     open_reader=AgUiAssembler,
     open_writer=EventWriter,
     open_inputs=EndedCalls,
-    read_said=_read_said,
+    read_said=read_said,
     check=check_stream,
     violations=tuple(kind for kind in vars(violations).values() if isinstance(kind, Kind)),
     encode=to_bytes,

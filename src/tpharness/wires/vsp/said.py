@@ -1,4 +1,4 @@
-"""What a stream says beside its thread: the id of its message, and which texts and thoughts it has ended.
+"""What a stream says beside its thread: the id of its message, ended texts and thoughts, approvals that wait.
 
 In: the bytes of one stream. Out: `Said`. It reads chunks as plain JSON and shares no code with the client's fold.
 """
@@ -16,6 +16,7 @@ __all__ = ["read_said"]
 
 _BEGINS = {"text-start": "text", "reasoning-start": "thinking", "thinking-start": "thinking"}
 _ENDS = {"text-end": "text", "reasoning-end": "thinking", "thinking-end": "thinking"}
+_ANSWERS = ("tool-output-available", "tool-output-error", "tool-output-denied", "tool-input-error")
 
 
 def read_said(data: bytes) -> Said:
@@ -23,6 +24,7 @@ def read_said(data: bytes) -> Said:
     message_id: str | None = None
     texts: list[tuple[str, Mapping[str, Any] | None]] = []
     open_at: dict[tuple[str, str], int] = {}
+    asked: dict[str, str] = {}  # by the id of an approval its call
     for event in SseParser().feed_data(data):
         try:
             chunk = json.loads(event)
@@ -38,4 +40,10 @@ def read_said(data: bytes) -> Said:
             texts.append((_BEGINS[kind], None))
         elif kind in _ENDS and (place := open_at.pop((_ENDS[kind], block), None)) is not None:
             texts[place] = _ENDS[kind], chunk
-    return Said(message_id=message_id, texts=tuple(texts))
+        elif kind == "tool-approval-request":
+            asked[str(chunk.get("approvalId"))] = str(chunk.get("toolCallId"))
+        elif kind == "tool-approval-response":
+            asked.pop(str(chunk.get("approvalId")), None)
+        elif kind in _ANSWERS and not chunk.get("preliminary"):
+            asked = {one: call for one, call in asked.items() if call != chunk.get("toolCallId")}
+    return Said(message_id=message_id, texts=tuple(texts), asks=tuple(asked.values()))

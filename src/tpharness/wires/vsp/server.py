@@ -17,7 +17,7 @@ from typing import Any
 from tpharness.facts import new_prompts, normalize_finish_reason, normalize_usage, parse_tool_args, recorded_reason
 from tpharness.findings import Finding
 from tpharness.protocol.versions import NORMATIVE_PREFIX
-from tpharness.server_events.events import EventKind, event_kind, event_time
+from tpharness.server_events.events import EventKind, approvals_of, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
 from tpharness.server_events.returns import (
     DENIAL,
@@ -316,6 +316,16 @@ class Encoder:
         chunks += [{"type": name, "data": data} for name, data in events]
         return [*chunks, *self._settle_step()]
 
+    def _deferred(self, event: Mapping[str, Any]) -> Chunks:
+        """Ask for the approval of each call that waits for one, under the id of the call (R64)."""
+        chunks: Chunks = []
+        for call in dict.fromkeys(approvals_of(event)):
+            made = call in self._announced or (call in self._calls and not self._responding)
+            if made and call not in self._returned:
+                asks = {"type": "tool-approval-request", "approvalId": call, "toolCallId": call}
+                chunks += [*self._announce_call(call), asks]
+        return chunks
+
     def _progress(self, event: Mapping[str, Any]) -> Chunks:
         if self._tool_name(event["tool_call_id"]) is None:
             return []  # R36
@@ -468,6 +478,7 @@ _ACTIONS: Mapping[EventKind, Callable[[Encoder, Mapping[str, Any]], Chunks]] = {
     EventKind.OUTPUT_TOOL_CALL: Encoder._tool_call,
     EventKind.FUNCTION_TOOL_RESULT: Encoder._tool_result,
     EventKind.OUTPUT_TOOL_RESULT: Encoder._tool_result,
+    EventKind.DEFERRED_TOOL_REQUESTS: Encoder._deferred,
     EventKind.TOOL_PROGRESS: Encoder._progress,
     EventKind.SYSTEM_EVENT: Encoder._event,
     EventKind.CUSTOM: Encoder._custom_event,
