@@ -82,6 +82,18 @@ def test_a_trace_shows_what_the_model_said_the_user_saw_and_the_model_is_told(tm
     assert "arguments-invented" in shown.partition("turn 1")[0]
 
 
+def test_a_request_is_shown_by_its_difference_from_the_one_before_it(tmp_path: Path) -> None:
+    """What is not sent any more, what is new, and what has only moved; the rest is counted."""
+    trace = played(tmp_path, "uncut/tool-call", app=ChatApp(Defect.REWORDS_RESULT), traced=Traced.ALL)
+    shown = [line for _, line in case_lines(trace.case("uncut/tool-call"))]
+    at = next(i for i, line in enumerate(shown) if line.endswith("it is sent, against request 2 of turn 1"))
+    signs = [" ".join(line.split()[:3]) for line in shown[at + 1 : at + 6]]
+    assert signs[0] == "… 3 messages"
+    assert [sign[:6] for sign in signs[1:]] == ["- tool", "+ tool", "+ assi", "+ user"]
+    first = next(line for line in shown if line.startswith("  request 1 to the model"))
+    assert first.endswith("it is sent")
+
+
 def test_all_traces_what_passes_too(tmp_path: Path) -> None:
     """And a case without a cut shows its turns."""
     ids = ("uncut/tool-call", "user-leaves/in-text")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import quote, shorten
+from tpharness.printable import counted
 from tpharness.trace.fates import FATE_WORDS, Fact, Fate, call_words, cut_words, turn_facts
 from tpharness.trace.read import TracedCase
 from tpharness.trace.tool_times import tool_moments
@@ -23,13 +24,15 @@ _STYLES = {"whole": "green", "beginning": "yellow", "nothing": "yellow", "other"
 
 def app_lines(case: TracedCase) -> Iterator[Line]:
     """Yield the turns: what the user wrote, what the model was sent and said, the cut, and what became of it all."""
+    before: Mapping[str, Any] | None = None
     for turn in case.turns:
         yield "", ""
         yield "bold", f"turn {turn['turn']}"
         yield "magenta", f"  the user writes {quote(turn['says'], _WIDE)}"
         for asked in case.asked:
             if asked["turn"] == turn["turn"]:
-                yield from _asked_lines(asked)
+                yield from _asked_lines(asked, before)
+                before = asked
         if "cut" in turn:
             yield "bold yellow", f"  CUT {cut_words(turn['cut'])}"
         facts = turn_facts(case, turn)
@@ -45,18 +48,36 @@ def app_lines(case: TracedCase) -> Iterator[Line]:
         yield from (("", f"  {at * 1000:>9.1f} ms  {words}") for at, words in moments)
 
 
-def _asked_lines(asked: Mapping[str, Any]) -> Iterator[Line]:
+def _asked_lines(asked: Mapping[str, Any], before: Mapping[str, Any] | None) -> Iterator[Line]:
+    """Yield a request: what it adds to the one before it, and what of that one it does not have any more."""
     again = " (a retry)" if asked.get("retry") else ""
-    yield "", f"  request {asked['number']} to the model{again}, {asked['t'] * 1000:.1f} ms: it is sent"
-    for line in asked["told"]:
-        said = [line["text"]] if line["text"] else []
-        said += [f"calls {call_words(call)}" for call in line.get("calls", ())]
-        said += [f"result of {one['id']}: {one['content']}" for one in line.get("results", ())]
-        yield "dim" if line["role"] == "system" else "", f"      {line['role']:<10}{shorten(' · '.join(said), _WIDE)}"
+    against = "" if before is None else f", against request {before['number']} of turn {before['turn']}"
+    yield "", f"  request {asked['number']} to the model{again}, {asked['t'] * 1000:.1f} ms: it is sent{against}"
+    now, earlier = _messages(asked), _messages(before) if before is not None else []
+    same = next((i for i, (a, b) in enumerate(zip(earlier, now, strict=False)) if a != b), min(len(earlier), len(now)))
+    if same:
+        yield "dim", f"      … {counted(same, 'message')} as before"
+    kept = set(now[same:])
+    yield from (("red", f"    - {one[0]:<10}{shorten(one[1], _WIDE)}") for one in earlier[same:] if one not in kept)
+    known = set(earlier[same:])
+    for role, words in now[same:]:
+        sign, style = (" ", "") if before is None or (role, words) in known else ("+", "green")
+        yield "dim" if role == "system" else style, f"    {sign} {role:<10}{shorten(words, _WIDE)}"
     yield from (("red", f"      refused: {why}") for why in asked.get("refused", ()))
     said = [*([asked["said"]] if asked["said"] else []), *(f"calls {call_words(call)}" for call in asked["calls"])]
     ended = "" if asked["outcome"] == "completed" else f" ({asked['outcome']})"
     yield "cyan", f"    the model says {shorten(' · '.join(said), _WIDE) or 'nothing'}{ended}"
+
+
+def _messages(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the messages of a request: who says what."""
+    found = []
+    for line in asked["told"]:
+        said = [line["text"]] if line["text"] else []
+        said += [f"calls {call_words(call)}" for call in line.get("calls", ())]
+        said += [f"result of {one['id']}: {one['content']}" for one in line.get("results", ())]
+        found.append((line["role"], " · ".join(said)))
+    return found
 
 
 def _fact_lines(fact: Fact) -> Iterator[Line]:
