@@ -210,7 +210,8 @@ def stores(place: Place) -> Iterator[Seen]:
     before = (place.folder / "mine.db").read_bytes()
     done = refused(place, "mine.db")
     same = before == (place.folder / "mine.db").read_bytes()
-    yield Seen(f"a file of somebody else: {done.lines()[0][:90]}", held=done.code == 2 and same)
+    kept = "kept" if same else "changed"
+    yield Seen(f"a file of somebody else, {kept}: {done.lines()[0][:90]}", held=done.code == 2 and same)
     with serving(place, "--store", "w.db") as server:
         server.ask("POST", "/threads/t/runs", run_of("small"))
         (place.folder / "w.db-wal").unlink()
