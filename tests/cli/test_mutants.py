@@ -1,4 +1,4 @@
-"""Ten commands on 10,000 mutants of real documents and streams: a verdict or a sentence, and never a traceback.
+"""Ten commands on 10,000 mutants of real documents, streams and logs: a verdict or a sentence, and never a traceback.
 
 The seeds are fixed. A failure names the mutant, `make_mutant("view", 17)`, which gives its input again.
 """
@@ -27,8 +27,11 @@ _MOST = 4000
 """Bytes of a document that is mutated: what is larger has the same kinds of places, only more of them."""
 
 _BATCH, _BATCHES = 250, 4
+_LINE = tuple(f"l.jsonl:{number}: " for number in range(1, 60))
+"""What is said of a log that is not known for one any more is said of each of its lines."""
 _T = "2025-01-20T09:00:00Z"
-_REPORTS = Path(__file__).parents[1] / "model_apis" / "public_reports.yaml"
+_TESTS = Path(__file__).parents[1]
+_REPORTS = _TESTS / "model_apis" / "public_reports.yaml"
 
 
 @cache
@@ -63,6 +66,21 @@ def recordings(suffix: str) -> tuple[tuple[bytes, ...], ...]:
 
 
 @cache
+def ag_ui_streams() -> tuple[tuple[bytes, ...], ...]:
+    """Return the lines of what servers of AG-UI have sent."""
+    files = (path.read_bytes() for path in sorted((_TESTS / "wires" / "ag_ui" / "recorded").rglob("*.sse")))
+    return tuple(tuple(data.split(b"\n")) for data in files if len(data) <= _MOST)
+
+
+@cache
+def logs() -> tuple[tuple[bytes, ...], ...]:
+    """Return the lines of the thread logs that chimera's clients have stored."""
+    files = (json.loads(path.read_bytes()) for path in sorted(_TESTS.glob("histories/thread_log/recorded/*.json")))
+    stored = (log for file in files for client in file.values() if isinstance(client, dict) for log in client.values())
+    return tuple(tuple(json.dumps(line).encode() for line in log) for log in stored if isinstance(log, list))
+
+
+@cache
 def messages(form: str) -> tuple[Any, ...]:
     """Return what the next model call gets of some threads, in the form of a program."""
     return tuple(model_call(thread, form, resolve=lambda _: "x").messages for thread in threads()[::9])
@@ -87,6 +105,14 @@ def _events(chance: random.Random) -> tuple[str, bytes]:
     return "e.jsonl", mutate_lines(chance.choice(recordings(".jsonl")), chance)
 
 
+def _ag_ui(chance: random.Random) -> tuple[str, bytes]:
+    return "a.sse", mutate_lines(chance.choice(ag_ui_streams()), chance, prefix=b"data: ")
+
+
+def _log(chance: random.Random) -> tuple[str, bytes]:
+    return "l.jsonl", mutate_lines(chance.choice(logs()), chance)
+
+
 def _request(chance: random.Random) -> tuple[str, bytes]:
     return "r.json", mutate_value(chance.choice(requests()), chance)
 
@@ -97,11 +123,18 @@ def _messages_of(form: str) -> Callable[[random.Random], tuple[str, bytes]]:
 
 _VERSIONS = tuple(version.value for version in Version)
 WAYS: dict[str, tuple[tuple[Callable[[random.Random], tuple[str, bytes]], tuple[tuple[str, ...], ...]], ...]] = {
-    "check": ((_thread, ((), ("--json",))), (_stream, ((), ("--major", "6"))), (_events, ((),))),
+    "check": (
+        (_thread, ((), ("--json",))),
+        (_stream, ((), ("--major", "6"))),
+        (_events, ((),)),
+        (_ag_ui, ((), ("--json",))),
+        (_log, ((),)),
+    ),
     "accept": ((_request, ((), ("--json",))),),
     "import": (
         (_messages_of("pydantic-ai"), (("--from", "pydantic-ai"),)),
         (_messages_of("ai-sdk"), (("--from", "ai-sdk"),)),
+        (_log, (("--from", "thread-log"),)),
     ),
     "repair": (
         (_messages_of("pydantic-ai"), ((), ("--from", "pydantic-ai"))),
@@ -112,8 +145,13 @@ WAYS: dict[str, tuple[tuple[Callable[[random.Random], tuple[str, bytes]], tuple[
     "convert": ((_thread, tuple(("--to", version) for version in _VERSIONS)),),
     "diff": ((_thread, (("other.json",),)),),
     "hash": ((_thread, ((),)),),
-    "view": ((_thread, (("-o", "page.html"),)), (_stream, (("-o", "page.html"),)), (_events, (("-o", "page.html"),))),
-    "fold": ((_stream, ((), ("--after", "3"))), (_events, ((),))),
+    "view": (
+        (_thread, (("-o", "page.html"),)),
+        (_stream, (("-o", "page.html"),)),
+        (_events, (("-o", "page.html"),)),
+        (_ag_ui, (("-o", "page.html"),)),
+    ),
+    "fold": ((_stream, ((), ("--after", "3"))), (_events, ((),)), (_ag_ui, ((), ("--after", "3")))),
 }
 """For each command: what its mutants are made of, and the options that it is given."""
 
@@ -147,7 +185,7 @@ def test_no_mutant_of_a_document_gives_a_traceback(
         assert "Traceback" not in called.err, mutant
         assert "tpharness itself failed" not in called.out + called.err, mutant
         if called.code == 2:
-            assert called.err.startswith(("tpharness: ", "MUST ", "SHOULD ", "MAY ")), mutant
+            assert called.err.startswith(("tpharness: ", "MUST ", "SHOULD ", "MAY ", *_LINE)), mutant
         elif "--json" in words:
             json.loads(called.out, parse_constant=_refuse)
         elif command == "view":
@@ -171,5 +209,8 @@ def _refuse(constant: str) -> None:
 def test_what_is_mutated_is_taken_before(command: str) -> None:
     """A mutant of something that is wrong already would be refused for that."""
     assert len(threads()) > 100
-    assert min(map(len, (recordings(".sse"), recordings(".jsonl"), messages("ai-sdk"), requests()))) > 30
+    assert (
+        min(map(len, (recordings(".sse"), recordings(".jsonl"), messages("ai-sdk"), requests(), ag_ui_streams()))) > 30
+    )
+    assert len(logs()) > 5
     assert make_mutant(command, 5) == make_mutant(command, 5)
