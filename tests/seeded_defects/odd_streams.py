@@ -66,8 +66,7 @@ class AnswersForGood(JournalWriter):
     """A return that came after an error stays the answer of its call, although it is not in the thread."""
 
     def interrupt_turn(self, reason, at):
-        calls = (self._calls, self._answered, self._unanswered, self._open_keys)
-        self._calls_held = (*calls, self.provider_calls)
+        self._waiting_held, self._calls_before = (self._unanswered, self._open_keys), {}
         super().interrupt_turn(reason, at)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -71,6 +71,7 @@ class JournalWriter:
         self._first_key, self._has_late_return = self._next_call, False
         self._first_response = self._response_number + 1
         self._open_keys: dict[int, str] = {}
+        self.provider_calls.begin_turn()
         self._held_in: dict[int | None, tuple[OpenResponse, OpenPart]] = {}  # where each call of the tail is
         self._response: OpenResponse | None = None
         self._said = self._said_before_response = False  # whether a complete part or a prompt has come (R9)
@@ -117,9 +118,15 @@ class JournalWriter:
         Its calls without a return are forgotten (R21, R30): a later turn cannot answer them and may reuse their ids.
         """
         self._need_turn()
-        self.provider_calls = self._provider_calls_if_cut()
+        self.provider_calls.cut_turn(self._first_response, self._unsettled())
         if self._held is not None:  # R27: what came after the error does not count, so its returns answered nothing
-            self._calls, self._answered, self._unanswered, self._open_keys, self.provider_calls = self._calls_held
+            self._unanswered, self._open_keys = self._waiting_held
+            self._answered.difference_update(self._unanswered.values())
+            for call_id, before in self._calls_before.items():
+                if before is None:
+                    self._calls.pop(call_id, None)
+                else:
+                    self._calls[call_id] = before
         for key, call_id in self._open_keys.items():
             if self._calls.get(call_id) == key:
                 self._forget_call(call_id)
@@ -129,8 +136,9 @@ class JournalWriter:
         """Remember the turn as interrupted here, in case it does not complete after all (R27)."""
         self._need_turn()
         if self._held is None:
-            calls = (dict(self._calls), set(self._answered), dict(self._unanswered), dict(self._open_keys))
-            self._calls_held = (*calls, self._provider_calls_if_cut())
+            self._waiting_held = dict(self._unanswered), dict(self._open_keys)
+            self.provider_calls.hold_cut(self._unsettled())
+            self._calls_before: dict[str, int | None] = {}  # what ids named that were given to other calls since
             self._held = replace(self._turn(partial=True), end=Interrupted(reason=reason, at=at))
             self.version += 1
 
@@ -374,6 +382,7 @@ class JournalWriter:
         self.provider_calls.note(part)
         if part.kind == "tool-call":
             key, self._next_call = self._next_call, self._next_call + 1
+            self._note_change(part.fields["tool_call_id"])
             self._calls[part.fields["tool_call_id"]] = self._unanswered[part.fields["tool_call_id"]] = key
             self._call_names[key] = part.fields.get("tool_name", "")
             part.call_key = key
@@ -381,7 +390,12 @@ class JournalWriter:
             self._open_keys[key] = part.fields["tool_call_id"]
             self._held_in[key] = response, part
 
+    def _note_change(self, call_id: str) -> None:
+        if self._held is not None:
+            self._calls_before.setdefault(call_id, self._calls.get(call_id))
+
     def _forget_call(self, call_id: str) -> None:
+        self._note_change(call_id)
         self._calls.pop(call_id, None)
         self._unanswered.pop(call_id, None)
 
@@ -423,10 +437,9 @@ class JournalWriter:
             return False
         return keep.is_settled(response.response(partial=False), response.calls, self._answered)
 
-    def _provider_calls_if_cut(self) -> ProviderCalls:
-        """Return the provider's calls as they are if the turn is cut here, and responses go with it (`keep`)."""
-        gone = (e.parts for e in self._entries if isinstance(e, OpenResponse) and not self._is_settled(e))
-        return self.provider_calls.when_cut(self._first_response, gone)
+    def _unsettled(self) -> Iterator[list[OpenPart]]:
+        """Yield the parts of the responses that go if the turn is cut here (`keep`)."""
+        return (e.parts for e in self._entries if isinstance(e, OpenResponse) and not self._is_settled(e))
 
     def _turn(self, *, partial: bool = False) -> AgentTurn:
         if not partial and self._cached is not None and self._cached[0] == self.version:
