@@ -23,8 +23,8 @@ def test_the_tables_are_readable_at_a_hundred_columns(call: Any) -> None:
     for word in ("thought", "documented", "0.0.4", "between steps", "that the turn was cut at all"):
         assert word in called.out
     rows = [line for line in lines if line.strip().startswith("k of n tools done") and "✓" in line]
-    assert sum(row.count("✓") for row in rows) == 11
-    assert sum(row.count("✗") for row in rows) == 5
+    assert sum(row.count("✓") for row in rows) == 17
+    assert sum(row.count("✗") for row in rows) == 6
 
 
 def test_named_histories_and_scenarios_alone_are_compared(call: Any) -> None:

@@ -20,7 +20,7 @@ from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
 from tpharness.server_events import Recorder
 
-__all__ = ["Event", "NotPlayableError", "Script", "hold", "is_of_tools", "journal_at", "text_of"]
+__all__ = ["Event", "NotPlayableError", "Script", "hold", "is_of_tools", "journal_at", "text_of", "without_parts"]
 
 IDS = (*DEFAULT_IDS, "cycles", "tools")
 ASKED = UserTurn(at="2025-01-20T10:00:00Z", parts=({"part_kind": "user-prompt", "content": "q"},))
@@ -100,14 +100,14 @@ def is_of_tools(event: Event) -> bool:
     return event["event_kind"] in ("function_tool_call", "function_tool_result", "agent_run_result")
 
 
-def journal_at(events: Sequence[Event], at: int) -> Journal:
+def journal_at(events: Sequence[Event], at: int, reason: str = "user_cancelled") -> Journal:
     """Return what has happened after so many events of a run."""
     recorder = Recorder()
     recorder.add_user_turn(ASKED)
     recorder.begin("a", ASKED.at)
     for event in events[:at]:
         recorder.feed(event)
-    cut = None if at == len(events) else Interrupted(reason="user_cancelled", at=ASKED.at)
+    cut = None if at == len(events) else Interrupted(reason=reason, at=ASKED.at)
     return recorder.journal(cut, partial=True)
 
 
@@ -150,6 +150,16 @@ def _why_not(events: list[Event], kinds: Collection[str], outcomes: Collection[s
         return "a run that ends with its tools"
     if any("function_tool_call" not in between for between in _between_responses(seen)):
         return "a run that goes on after an answer without calls"
+    return ""
+
+
+def without_parts(events: list[Event]) -> str:
+    """Return the reason if a response of a run has no parts: programs keep it, and a journal has none."""
+    said = False
+    for event in events:
+        said = event["event_kind"] == "part_start" or (said and event["event_kind"] != "model_request")
+        if event["event_kind"] == "model_response_end" and not said:
+            return "a response without parts, which the program keeps and the journal has not"
     return ""
 
 

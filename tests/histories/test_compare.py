@@ -139,6 +139,7 @@ def test_the_headline_parallel_tools() -> None:
         assert row.pop(name) == ["✗", "C1", "R1", "A1", "G1"], name
     assert row.pop("chimera/typescript") == ["✗", "C2", "R2", "A2", "G3"]  # the calls go, and the results stay
     assert row.pop("strands/cancel") == ["cannot be held"]  # it waits for the tools
+    assert row.pop("agent-framework/call") == ["✗", "C1"]  # for the one API that it is written for
     assert set(map(tuple, row.values())) == {("✓",)}
 
 
@@ -253,6 +254,32 @@ def test_the_session_of_googles_adk_has_whole_responses_and_all_results_together
     assert aborted[Phase.TOOL_RUNNING] == aborted[Phase.BETWEEN_STEPS] == "–"
     for name in ("google-adk/left", "google-adk/aborted"):
         assert set(cells_of(name, refused_words).values()) == {"✓"}
+
+
+def test_the_agent_framework_forgets_a_run_or_the_results_of_its_tools() -> None:
+    """Stored when a run has ended all of a cut one is lost; stored after each response its calls have no results."""
+    run, each = cells_of("agent-framework/run", lost_words), cells_of("agent-framework/call", lost_words)
+    assert run[Phase.BETWEEN_STEPS] == "text args tool result usage cut"
+    assert set(cells_of("agent-framework/run", refused_words).values()) <= {"✓", "cannot be held"}
+    assert each[Phase.TOOL_RUNNING] == "usage cut"
+    assert each[Phase.BETWEEN_STEPS] == "result usage cut"
+    refused = cells_of("agent-framework/call", refused_words)
+    assert {phase for phase, words in refused.items() if words == "✗ C1"} >= {
+        *(Phase.TOOL_RUNNING, Phase.SOME_TOOLS_DONE, Phase.BETWEEN_STEPS),
+        *(Phase.SECOND_STEP_TEXT, Phase.SECOND_STEP_ARGUMENTS),
+    }
+
+
+def test_agno_keeps_a_run_that_was_cut_and_sends_nothing_of_it() -> None:
+    """So nothing is refused; each cut shows in the state of the run."""
+    lost = cells_of("agno", lost_words)
+    assert not any("cut" in words for words in lost.values())
+    assert lost[Phase.SOME_TOOLS_DONE] == "result"
+    assert set(cells_of("agno", refused_words).values()) <= {"✓", "cannot be held"}
+    history = HISTORIES["agno"]
+    document = history.store(journal_of(scenario("histories/l-08-one-of-two-tools-done")))
+    assert [run["status"] for run in document] == ["cancelled"]
+    assert history.model_input(document, "openai-chat", next_user="Is it?") == [{"role": "user", "content": "Is it?"}]
 
 
 def test_threads_lose_by_their_rules() -> None:

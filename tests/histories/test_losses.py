@@ -336,6 +336,32 @@ WHOLE_RESPONSES_AND_RESULTS: dict[str, set[str]] = {**WHOLE_RESPONSES, "l-08-one
 
 After an abort an event shows each cut; of a loop that was left nothing does. An error of the model leaves one in both.
 """
+EACH_RUN: dict[str, set[str]] = {
+    **WHOLE_STEPS,
+    "l-10-after-a-result": {ARGS, TOOL, RESULT, TEXT, CUT},
+    "l-11-in-the-final-text": {ARGS, TOOL, RESULT, TEXT, CUT},
+}
+"""What `agent-framework/run` loses: all of a run that has not ended."""
+EACH_RESPONSE: dict[str, set[str]] = {
+    **WHOLE_STEPS,
+    "l-07-while-one-tool-runs": {CUT},
+    "l-08-one-of-two-tools-done": {RESULT, CUT},
+    "l-10-after-a-result": {RESULT, CUT},
+    "l-11-in-the-final-text": {TEXT, RESULT, CUT},
+}
+"""What `agent-framework/call` loses: what streams, and results until the response behind them is whole."""
+WITH_WORDS: dict[str, set[str]] = {
+    "k04-thinking-only": {THOUGHT},
+    "k05-mid-text-after-thinking": {THOUGHT, SIGNATURE},
+    "k06-mid-arguments": {ARGS, TOOL},
+    "l-08-one-of-two-tools-done": {RESULT},
+    "l-11-in-the-final-text": {TEXT},
+    "k12-model-call-fails": {TEXT},
+}
+"""What `agno` loses of what its database has: half a text is kept where no answer of the run has words.
+
+Each cut shows.
+"""
 UNMARKED = ("k03-before-any-delta", "l-07-while-one-tool-runs", "l-08-one-of-two-tools-done", "l-10-after-a-result")
 """Where `ai-sdk` does not tell that the turn was cut: nothing of it was streaming. It loses nothing else of these."""
 
@@ -366,6 +392,9 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
             "google-adk/left": WHOLE_RESPONSES_AND_RESULTS.get(name, set())
             | (set() if name == "k12-model-call-fails" else {CUT}),
             "google-adk/aborted": WHOLE_RESPONSES_AND_RESULTS.get(name, set()),
+            "agent-framework/run": EACH_RUN[name],
+            "agent-framework/call": EACH_RESPONSE[name],
+            "agno": WITH_WORDS.get(name, set()),
             "strands/left": LEFT[name],
             "strands/cancel": CANCELLED[name],
             **expected,

@@ -113,7 +113,8 @@ def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
         *("chimera", "chimera/python", "chimera/typescript", "openai-agents"),
         *("openai-agents-js", "openai-agents-js/session", "openai-agents-js/list"),
         *("google-adk", "google-adk/left", "google-adk/aborted"),
-        *("strands", "strands/left", "strands/cancel"),
+        *("strands", "strands/left", "strands/cancel", "agno"),
+        *("agent-framework", "agent-framework/run", "agent-framework/call"),
     ]
 
 

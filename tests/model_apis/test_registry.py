@@ -26,6 +26,8 @@ SRC = FOLDER.parent
 # request is repaired for the APIs for which somebody has written down how.
 WRITES_FOR_AN_API = {
     "checking.py",  # a type checker needs the names themselves
+    "histories/agent_framework.py",
+    "histories/agno.py",
     "histories/conversations.py",  # as above
     "histories/google_adk.py",
     "histories/langchain/formats.py",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tpharness.histories.agent_framework import AGENT_FRAMEWORK
+from tpharness.histories.agno import AGNO
 from tpharness.histories.ai_sdk import AI_SDK
 from tpharness.histories.google_adk import GOOGLE_ADK
 from tpharness.histories.langchain import LANGCHAIN
@@ -35,6 +37,8 @@ OTHER_HISTORIES: Mapping[str, HistoryDialect] = {
     **OPENAI_AGENTS_JS,
     **GOOGLE_ADK,
     **STRANDS,
+    **AGNO,
+    **AGENT_FRAMEWORK,
 }
 """The histories that are not threads, by name."""
 

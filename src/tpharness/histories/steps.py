@@ -6,13 +6,13 @@ result, and never after an answer without calls. What no such loop does is refus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.journal import AgentTurn, Prompt, Response, Return, UserTurn
 
-__all__ = ["LoopStep", "asked_texts", "steps_of", "unsupported"]
+__all__ = ["LoopStep", "asked_texts", "is_answered", "steps_of", "unsupported"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,11 @@ def steps_of(turn: AgentTurn, history: str) -> list[LoopStep]:
             case Prompt():
                 raise unsupported(history, "words of the user inside of a run were not played")
     return steps
+
+
+def is_answered(steps: Sequence[LoopStep]) -> bool:
+    """Whether a run has come to an answer that calls nothing, which ends it."""
+    return bool(steps) and steps[-1].done and not steps[-1].calls
 
 
 def asked_texts(turn: UserTurn, history: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import LoopStep, asked_texts, steps_of, unsupported
+from tpharness.histories.steps import LoopStep, asked_texts, is_answered, steps_of, unsupported
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Response, Return, UserTurn
 
 __all__ = ["STRANDS", "StrandsHistory"]
@@ -72,7 +72,7 @@ class StrandsHistory:
                 yield {"role": "user", "content": [results[call_id] for call_id in step.calls]}
         cut = isinstance(turn.end, Interrupted) and turn.end.reason == "user_cancelled"
         last = steps[-1] if steps else None
-        if not (self.cancels and cut) or (last is not None and last.done and not last.calls):
+        if not (self.cancels and cut) or is_answered(steps):
             return
         if last is not None and last.response.finished and not last.done:
             raise unsupported(self.name, "cancel() waits for the tools that run, and keeps what they return")
