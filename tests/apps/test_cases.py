@@ -10,9 +10,13 @@ import pytest
 from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import play
 
+from tpharness.apps.cases.basic import basic_cases, with_turn_after_next
 from tpharness.apps.cases.case import AppCase, CaseTool, CutBy, Need
 from tpharness.apps.cases.catalogue import BASIC, CaseSource, all_cases
 from tpharness.apps.cases.from_scenarios import scenario_case
+from tpharness.apps.cases.ledger import ledger_cases
+from tpharness.apps.cases.own import own_cases, two_user_cases
+from tpharness.apps.cases.sweep import sweep_cases
 from tpharness.model_apis.plan import Break, Finish
 from tpharness.resources import scenarios_dir
 from tpharness.scenario import load_text
@@ -32,6 +36,22 @@ def every() -> list[CaseSource]:
 def every_case() -> list[AppCase]:
     """Return the same, made."""
     return [source.make("call_x") for source in every()]
+
+
+ODD = CaseTool(name="call_0", args={"city": "call_0"}, other_args={"city": "Rome"})
+
+
+@pytest.mark.parametrize("tool", [None, TOOL, ODD], ids=["no tool", "a tool", "a tool of an odd name"])
+def test_only_the_ids_of_calls_are_new_when_a_case_is_made(tool: CaseTool | None) -> None:
+    """Each case is what it is if it is made with its word in the first place, all of its calls have it, and no tool."""
+    word = "call_tp_abc123"
+    families = (basic_cases, own_cases, ledger_cases, two_user_cases, sweep_cases)
+    known = [with_turn_after_next(case) for family in families for case in family(tool, word)]
+    made = [source.make(word) for source in all_cases(tool, ledger=True, other_user=True, sweep=True)]
+    assert made == known
+    calls = [call for case in made for turn in case.turns for plan in turn.plans for call in plan.calls]
+    assert bool(calls) is (tool is not None)
+    assert all(call.call_id.startswith(word) for call in calls)
 
 
 def test_names_are_unique_and_well_formed() -> None:
