@@ -1110,6 +1110,25 @@ CASES = (
         "The format of the value at messages.2.content.0.toolResult.content.0.json is invalid.",
     ),
     Case(
+        "B10",
+        {
+            "messages": [
+                converse("Hi"),
+                converse_call("a"),
+                converse(converse_result("a", {"json": {"e": [{"__type": "T"}]}})),
+            ]
+        },
+        {
+            "messages": [
+                converse("Hi"),
+                converse_call("a"),
+                converse(converse_result("a", {"json": {"e": [{"type": "T"}]}})),
+            ]
+        },
+        "/messages/2/content/0/toolResult/content/0/json",
+        "The format of the value at messages.2.content.0.toolResult.content.0.json is invalid.",
+    ),
+    Case(
         "B11",
         [converse("Hi"), converse_call("a", name="get weather"), converse(converse_result("a"))],
         [converse("Hi"), converse_call("a.b:c-d_e", name="get-weather_2"), converse(converse_result("a.b:c-d_e"))],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -127,14 +127,32 @@ def _find_other_values(entries: Sequence[PayloadEntry], _: Options) -> Iterator[
                 yield _other_value(f"{block.pointer}/toolUse/input", sent)
         for block in blocks(entry, "toolResult"):
             for item in objects(block.value.get("content"), f"{block.pointer}/toolResult/content"):
-                if "json" in item.value and not isinstance(item.value["json"], Mapping):
+                if "json" in item.value and (
+                    not isinstance(item.value["json"], Mapping) or _has_types(item.value["json"].values())
+                ):
                     yield _other_value(f"{item.pointer}/json", item.value["json"])
+
+
+def _has_types(values: Iterable[Any]) -> bool:
+    """Whether an object with the key `__type`, which AWS reads as the name of a shape, is among values or in them."""
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            if "__type" in value:
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
 
 
 def _other_value(pointer: str, sent: Any) -> Hit:
     path = pointer.strip("/").replace("/", ".")
     place = path if path.startswith("messages.") else f"messages.{path}"
-    return Hit(pointer=pointer, words={"path": place}, got=sent, expected="an object")
+    return Hit(
+        pointer=pointer, words={"path": place}, got=sent, expected="an object, in which no other has the key __type"
+    )
 
 
 def _find_odd_ids(entries: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
@@ -256,7 +274,8 @@ RULES: tuple[ApiRule, ...] = (
         10,
         Kind("bedrock-value-untyped"),
         "The format of the value at {path} is invalid. Provide a json object for the field and try again.",
-        source="vercel/ai#19023, aws/aws-sdk-js-v3#7330, deepset-ai/haystack-core-integrations#3766",
+        source="vercel/ai#19023, aws/aws-sdk-js-v3#7330, deepset-ai/haystack-core-integrations#3766, "
+        "sigoden/aichat#1542, maximhq/bifrost#5762",
         find=_find_other_values,
     ),
     _rule(
