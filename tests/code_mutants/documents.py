@@ -75,7 +75,7 @@ _TESTS: dict[ModuleType, tuple[str, ...]] = {
         "test_the_next_run_of_a_thread_knows_which_calls_wait",
         "test_a_call_beside_a_text_without_a_word_says_so",
         "test_facts_are_sent_to_who_asks_for_them",
-        "test_what_a_stream_says_beside_its_thread_is_nothing_here",
+        "test_what_a_stream_says_beside_its_thread_is_how_it_ends",
         "test_deltas_are_split_into_the_smallest_that_there_are",
     ),
     test_ag_ui_folds: (
