@@ -1,7 +1,7 @@
 """AG-UI: bytes to a journal against the AI SDK's stream of the same facts, and the checker against bare decoding.
 
 The official client's own time is measured where Node.js and `peer:ag-ui-client` are there; `--without-node` leaves it
-out.
+out. `--validator PYTHON` names an interpreter that has ag-ui-validate, which then judges the same stream.
 """
 
 from __future__ import annotations
@@ -49,6 +49,27 @@ console.log(times.sort((a, b) => a - b)[1]);
 """
 
 
+VALIDATOR = """
+import json, sys, time
+from ag_ui_validate.engine import create_validator
+body = open(sys.argv[1], "rb").read()
+def once():
+    validator = create_validator()
+    for frame in body.split(b"\\n\\n"):
+        if frame.startswith(b"data: "):
+            validator.feed(json.loads(frame[6:]))
+    validator.finalize()
+    if not validator.report().event_count:
+        raise SystemExit("nothing was read")
+times = []
+for _ in range(3):
+    begun = time.process_time()
+    once()
+    times.append(time.process_time() - begun)
+print(sorted(times)[1])
+"""
+
+
 def over_ag_ui(events: list[bytes]) -> list[bytes]:
     """Return the events of the AI SDK's stream as events of AG-UI with the same facts."""
     encoder = AgUiEncoder(thread_id="t", run_id="r")
@@ -91,11 +112,21 @@ def client_seconds(body: bytes) -> float:
     return float(done.stdout)
 
 
+def validator_seconds(python: str, body: bytes) -> float:
+    """Return the processor time of ag-ui-validate, which the interpreter has, for a body."""
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "body.sse").write_bytes(body)
+        words = [python, "-c", VALIDATOR, str(Path(place) / "body.sse")]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
 def main() -> int:
     """Measure and print."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--steps", type=int, default=202)
     options.add_argument("--without-node", action="store_true")
+    options.add_argument("--validator", metavar="PYTHON", help="an interpreter that has ag-ui-validate")
     given = options.parse_args()
     vsp = steps(given.steps)
     ag_ui = over_ag_ui(vsp)
@@ -113,6 +144,10 @@ def main() -> int:
     if not given.without_node:
         seconds = client_seconds(body)
         rows.append(at_least("@ag-ui/client / bytes to journal", seconds / of_ag_ui, 20))
+    if given.validator:
+        rows.append(
+            at_least("ag-ui-validate / bytes to findings", validator_seconds(given.validator, body) / judged, 10)
+        )
     return report(rows)
 
 

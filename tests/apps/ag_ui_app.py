@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from aiohttp import web
-from tests.apps.chat_app import INTERRUPTED, ChatApp, Json, Stored, Writer
+from tests.apps.chat_app import INTERRUPTED, ChatApp, Defect, Json, Stored, Writer
 
 __all__ = ["AgUiApp", "Stream"]
 
@@ -27,8 +27,8 @@ class Stream(StrEnum):
 class AgUiApp(ChatApp):
     """Takes the messages from each post, and answers AG-UI's events."""
 
-    def __init__(self, stream: Stream = Stream.PLAIN, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, stream: Stream = Stream.PLAIN, *defects: Defect, **more: Any) -> None:
+        super().__init__(*defects, **more)
         self.stream = stream
 
     async def post(self, request: web.Request) -> web.StreamResponse:

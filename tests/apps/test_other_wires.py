@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.apps.ag_ui_app import AgUiApp, Stream
 from tests.apps.chat_app import Defect
 from tests.apps.page_app import PageApp
 from tests.apps.playing import codes_of, play
@@ -60,6 +61,14 @@ def test_a_profile_that_reads_everything_is_judged_as_ours_is() -> None:
     results = play(PageApp(), "basic", history=f"{OWN}:Whole", effects="ledger")
     assert codes_of(results) == codes_of(play(PageApp(), "basic", history="ai-sdk", effects="ledger"))
     assert len(results) > 1
+
+
+def test_a_run_of_ag_ui_that_hides_its_failure_is_found() -> None:
+    """The model was away, and the run ends with RUN_FINISHED; one that ends with RUN_ERROR is right."""
+    right = play(AgUiApp(), "model-fails", history="ag-ui", effects="ledger")
+    assert not codes_of(right)
+    hides = play(AgUiApp(Stream.PLAIN, Defect.HIDES_FAILURE), "model-fails", history="ag-ui", effects="ledger")
+    assert "failure-as-finish" in codes_of(hides)
 
 
 def test_a_wire_without_calls_is_a_property_and_cuts_are_judged_beside_it() -> None:

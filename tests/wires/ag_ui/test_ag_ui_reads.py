@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.wires.ag_ui.streams import framed
 
 from tpharness.findings import Finding
+from tpharness.folding import render
 from tpharness.journal import Journal
+from tpharness.protocol.versions import newest_version
 from tpharness.wires.ag_ui.fold import AgUiAssembler
 from tpharness.wires.ag_ui.inputs import EndedCalls
 
@@ -111,6 +114,27 @@ def test_a_reader_says_where_its_stream_stands() -> None:
     torn.close("network_failure", AT)
     assert [finding.code for finding in torn.findings] == ["ag-ui-truncated"]
     assert (torn.signalled_end, torn.state_name) == (False, "running")
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_run_that_is_reported_to_have_failed_in_a_text_goes_on_only_if_it_ends_in_order(goes_on: bool) -> None:
+    """As behind an error of the server (R27): what was read stays open, and the rest of its pieces still count."""
+    reader = AgUiAssembler()
+    reader.begin(AT)
+    started = {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"}
+    opened = {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"}
+    pieces = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": word} for word in ("One", " and", " two")]
+    reader.feed(framed([started, opened, *pieces[:2]]), AT)
+    reader.fail("the model is away", AT)
+    if goes_on:
+        finished = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+        reader.feed(framed([pieces[2], {"type": "TEXT_MESSAGE_END", "messageId": "a"}, finished]), AT)
+    reader.close(None, AT)
+    (turn,) = render(reader.journal(), newest_version(), "t", AT)["turns"]
+    errors = [one for one in turn["messages"] if one.get("event_type") == "data-tp-error"]
+    words = [part["content"] for one in turn["messages"] for part in one.get("parts", ())]
+    assert [one["event_data"] for one in errors] == [{"error": "the model is away"}]
+    assert (turn["completion_status"], words) == (("complete", ["One and two"]) if goes_on else ("interrupted", []))
 
 
 def test_a_finding_is_known_before_its_stream_has_ended() -> None:
