@@ -1,6 +1,6 @@
 // A route of the AI SDK as its documentation has it: the page keeps the history and posts it whole. Its tool is the
 // ledger's. The file `release` says which release runs: 1 sends the model every call that the page holds, 2 leaves those
-// without a result out.
+// without a result out. 3 is right: it says of such a call that nobody knows, and leaves out one that was never whole.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { Readable } from "node:stream";
@@ -15,7 +15,8 @@ import {
 } from "ai";
 import { z } from "zod";
 
-const second = readFileSync("release", "utf8").trim() === "2";
+const release = readFileSync("release", "utf8").trim();
+const UNKNOWN = "The tool was interrupted; whether it has run is not known.";
 const openai = createOpenAI({ baseURL: process.env.OPENAI_BASE_URL, apiKey: process.env.OPENAI_API_KEY });
 
 const book_hotel = tool({
@@ -32,16 +33,29 @@ const book_hotel = tool({
   },
 });
 
+function mended(message) {
+  const parts = message.parts.flatMap((part) => {
+    if (part.state === "input-available") return [{ ...part, state: "output-error", errorText: UNKNOWN }];
+    const atLength = part.state === "output-error" && message.metadata?.reason === "length";
+    return part.state === "input-streaming" || atLength ? [] : [part];
+  });
+  return parts.some(({ type }) => type !== "step-start") ? [{ ...message, parts }] : [];
+}
+
+const atLength = ({ steps }) => release === "3" && steps.at(-1).finishReason === "length";
+const reasons = { messageMetadata: ({ part }) => (part.type === "finish" ? { reason: part.finishReason } : undefined) };
+
 async function POST(request, abortSignal) {
-  const { messages } = await request.json();
+  const { messages: posted } = await request.json();
+  const messages = release === "3" ? posted.flatMap(mended) : posted;
   const result = streamText({
     model: openai.chat("gpt-6-astra"),
-    messages: await convertToModelMessages(messages, { ignoreIncompleteToolCalls: second }),
+    messages: await convertToModelMessages(messages, { ignoreIncompleteToolCalls: release === "2" }),
     tools: { book_hotel },
-    stopWhen: isStepCount(5),
+    stopWhen: [isStepCount(release === "3" ? 10 : 5), atLength],
     abortSignal,
   });
-  return createUIMessageStreamResponse({ stream: toUIMessageStream({ stream: result.stream }) });
+  return createUIMessageStreamResponse({ stream: toUIMessageStream({ stream: result.stream, ...(release === "3" && reasons) }) });
 }
 
 process.on("unhandledRejection", (error) => console.error(error)); // as Next.js does
