@@ -27,13 +27,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tpharness.facts import parse_tool_args
-from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Prompt, Response, Return, UserTurn
+from tpharness.histories.steps import LoopStep, asked_texts, steps_of, unsupported
+from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Response, Return, UserTurn
 
 __all__ = ["ABORT_MESSAGE", "GOOGLE_ADK", "GoogleAdkHistory"]
 
@@ -41,6 +41,7 @@ Event = dict[str, Any]
 
 ABORT_MESSAGE = "Invocation was aborted by client."
 """What a call is answered with that was running when its run was aborted."""
+_FAMILY = "google-adk"
 _ABORTED = "INVOCATION_ABORTED"
 _ENDED_BY_ITSELF = {"error": "ConnectionError", "safety_halt": "SAFETY"}
 """The error of a run that nobody has stopped; for one of the model the class of what its client has raised.
@@ -65,24 +66,39 @@ class GoogleAdkHistory:
         asked = False
         for turn in journal.turns():
             if isinstance(turn, UserTurn):
-                events.append(_asked(turn))
+                if len(turn.parts) > 1:
+                    raise unsupported(_FAMILY, "what a user sends in several parts was not played")
+                events += [_user(text) for text in asked_texts(turn, _FAMILY)]
                 asked = True
                 continue
             agents.add(turn.agent_id)
             if len(agents) > 1:
-                raise _unsupported("several agents in one session were not played")
+                raise unsupported(_FAMILY, "several agents in one session were not played")
             if not asked:
-                raise _unsupported("a run begins with a message of the user")
+                raise unsupported(_FAMILY, "a run begins with a message of the user")
             asked = False
-            run = _Run(events)
-            run.write(turn)
-            if not isinstance(turn.end, Interrupted) or run.answered:
-                continue
-            if turn.end.reason in _ENDED_BY_ITSELF:
-                events.append({"author": "agent", "errorCode": _ENDED_BY_ITSELF[turn.end.reason]})
-            elif self.aborts:
-                events.append(run.seal())
+            events += self._run(turn)
         return events
+
+    def _run(self, turn: AgentTurn) -> Iterator[Event]:
+        steps = steps_of(turn, _FAMILY)
+        for step in steps:
+            yield from _said(step.response)
+            results = {call_id: _returned(entry) for call_id, entry in step.returns.items()}
+            if step.calls and step.done:
+                yield _answers(step, results)
+        last = steps[-1] if steps else None
+        answered = last is not None and last.done and not last.calls
+        if not isinstance(turn.end, Interrupted) or answered:
+            return
+        if turn.end.reason in _ENDED_BY_ITSELF:
+            yield {"author": "agent", "errorCode": _ENDED_BY_ITSELF[turn.end.reason]}
+        elif self.aborts:
+            sealed = {"author": "agent", "errorCode": _ABORTED, "errorMessage": ABORT_MESSAGE}
+            if last is None or last.done or not last.calls:
+                yield sealed
+            else:
+                yield {**_answers(last, {call_id: {"error": ABORT_MESSAGE} for call_id in last.calls}), **sealed}
 
     def dumps(self, document: Any) -> str:
         """Return the events as JSON."""
@@ -129,65 +145,25 @@ def _user(text: str) -> Event:
     return {"author": "user", "content": {"role": "user", "parts": [{"text": text}]}}
 
 
-def _asked(turn: UserTurn) -> Event:
-    (part, *others) = turn.parts
-    content = part.get("content")
-    if others or not isinstance(content, str):
-        raise _unsupported("what a user sends with files, or in several parts, was not played")
-    return _user(content)
+def _said(response: Response) -> Iterator[Event]:
+    """Yield the event of a response that has come whole, if it has a part."""
+    parts = list(_parts([part for part in response.parts if part.complete or response.finished]))
+    if parts and response.finished:
+        error = _FINISHES.get(response.facts.get("finish_reason") or "")
+        more: Event = {"errorCode": error} if error else {}
+        if response.facts.get("usage"):
+            more["usageMetadata"] = dict(response.facts["usage"])
+        yield {"author": "agent", "content": {"role": "model", "parts": parts}, **more}
 
 
-@dataclass(slots=True)
-class _Run:
-    """Appends the events of one run; `answered` when it has ended by itself."""
-
-    events: list[Event]
-    waiting: dict[str, Event | None] = field(default_factory=dict)
-    """The calls of the last response, with what has returned, while not all have."""
-    names: dict[str, str] = field(default_factory=dict)
-    answered: bool = False
-
-    def write(self, turn: AgentTurn) -> None:
-        """Append what the turn has."""
-        for entry in (entry for segment in (*turn.segments, turn.tail) for entry in segment.entries):
-            match entry:
-                case Response():
-                    self._respond(entry)
-                case Return():
-                    self._return(entry)
-                case Prompt():
-                    raise _unsupported("words of the user inside of a run were not played")
-
-    def seal(self) -> Event:
-        """Return the event of an abort: an answer for each open call, or nothing but the error."""
-        sealed = {"author": "agent", "errorCode": _ABORTED, "errorMessage": ABORT_MESSAGE}
-        answers = [_answer(call_id, self.names[call_id], {"error": ABORT_MESSAGE}) for call_id in self.waiting]
-        return {**sealed, "content": {"role": "user", "parts": answers}} if answers else sealed
-
-    def _respond(self, response: Response) -> None:
-        if self.waiting or self.answered:
-            raise _unsupported("the model is asked again before each call has its result, or after its answer")
-        parts = list(_parts([part for part in response.parts if part.complete or response.finished]))
-        if not response.finished:
-            return
-        calls = [part["functionCall"] for part in parts if "functionCall" in part]
-        self.names = {call["id"]: call["name"] for call in calls}
-        self.waiting = dict.fromkeys(self.names)
-        self.answered = not calls
-        if parts:
-            error = _FINISHES.get(response.facts.get("finish_reason") or "")
-            more: Event = {"errorCode": error} if error else {}
-            if response.facts.get("usage"):
-                more["usageMetadata"] = dict(response.facts["usage"])
-            self.events.append({"author": "agent", "content": {"role": "model", "parts": parts}, **more})
-
-    def _return(self, entry: Return) -> None:
-        if entry.call_id not in self.waiting:
-            raise _unsupported(f"the result of {entry.call_id!r} does not answer the last response")
-        self.waiting[entry.call_id] = _answer(entry.call_id, self.names[entry.call_id], _returned(entry))
-        if None not in self.waiting.values():
-            self.events.append({"author": "agent", "content": {"role": "user", "parts": list(self.waiting.values())}})
-            self.waiting = {}
+def _answers(step: LoopStep, results: Mapping[str, Mapping[str, Any]]) -> Event:
+    """Return the event with an answer to each call, in the order of the calls."""
+    names = {part.call_id: str(part.fields.get("tool_name") or "") for part in step.response.parts}
+    answers = [
+        {"functionResponse": {"id": call_id, "name": names[call_id], "response": results[call_id]}}
+        for call_id in step.calls
+    ]
+    return {"author": "agent", "content": {"role": "user", "parts": answers}}
 
 
 def _parts(parts: Sequence[Part]) -> Iterator[Event]:
@@ -225,28 +201,20 @@ def _part(part: Part) -> Event:
         signature = part.fields.get("signature")
         return {"text": content, "thought": True, **({"signature": signature} if signature else {})}
     if part.kind != "tool-call":
-        raise _unsupported("tools and files of a provider were not played")
+        raise unsupported(_FAMILY, "tools and files of a provider were not played")
     args = parse_tool_args(part.raw) if part.raw else part.fields.get("args") or {}
     if not isinstance(args, Mapping):
-        raise _unsupported("Gemini sends no arguments that are not an object")
+        raise unsupported(_FAMILY, "Gemini sends no arguments that are not an object")
     return {"functionCall": {"id": str(part.call_id), "name": str(part.fields.get("tool_name") or ""), "args": args}}
-
-
-def _answer(call_id: str, name: str, response: Mapping[str, Any]) -> Event:
-    return {"functionResponse": {"id": call_id, "name": name, "response": response}}
 
 
 def _returned(entry: Return) -> Mapping[str, Any]:
     if entry.kind != "tool-return" or entry.fields.get("status") != "success":
-        raise _unsupported("a tool that raises ends the run")
+        raise unsupported(_FAMILY, "a tool that raises ends the run")
     content = entry.fields.get("content")
     if content is None:
-        raise _unsupported("a result without content, or with one that is stored elsewhere, was not played")
+        raise unsupported(_FAMILY, "a result without content, or with one that is stored elsewhere, was not played")
     return content if isinstance(content, Mapping) else {"result": content}
-
-
-def _unsupported(why: str) -> UnsupportedError:
-    return UnsupportedError(f"google-adk: {why}", hint="compare conversations without that")
 
 
 # ------------------------------------------------------------------------------------------------ requests
