@@ -7,7 +7,16 @@ every place, and the page that shows them. Nothing here judges: what a page says
 from tpharness.picture.applications import application_sections, applications_of_trace
 from tpharness.picture.both_wires import side_by_side_html, timelines_over
 from tpharness.picture.files import case_of_file, is_scenario, timeline_of_file
-from tpharness.picture.page import MOST_BYTES, PageEntry, PicturePage, finding_html, render_page, table_html, text_html
+from tpharness.picture.page import (
+    MOST_BYTES,
+    PageEntry,
+    PicturePage,
+    finding_html,
+    render_page,
+    shared_files,
+    table_html,
+    text_html,
+)
 from tpharness.picture.plain import plain_timeline
 from tpharness.picture.timeline import place_number, place_of_ruling, timeline_of_case
 from tpharness.picture.traces import entries_of_trace
@@ -26,6 +35,7 @@ __all__ = [
     "place_of_ruling",
     "plain_timeline",
     "render_page",
+    "shared_files",
     "side_by_side_html",
     "table_html",
     "text_html",

@@ -25,7 +25,16 @@ from tpharness.clauses import clause_texts, load_rulings
 from tpharness.picture.tables import element_json
 from tpharness.printable import make_printable
 
-__all__ = ["MOST_BYTES", "PageEntry", "PicturePage", "finding_html", "render_page", "table_html", "text_html"]
+__all__ = [
+    "MOST_BYTES",
+    "PageEntry",
+    "PicturePage",
+    "finding_html",
+    "render_page",
+    "shared_files",
+    "table_html",
+    "text_html",
+]
 
 MOST_BYTES = 14_000_000
 """Bytes of JSON that the timelines of a page may have, so that its file stays below 15 MB."""
@@ -34,6 +43,7 @@ _PLAIN_BYTES = 2_000_000
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = ("dom.js", "tables.js", "threads.js", "timeline.js", "tracks.js", "page.js", "find.js")
+_STYLE_FILE, _SCRIPT_FILE = "picture.css", "picture.js"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MARKUP = re.compile(r"\*\*|`")
 
@@ -64,6 +74,7 @@ class PicturePage:
     """What is on a page: a title, HTML below it, sections of HTML, and timelines, the first of which is shown.
 
     `plain` are sections for a reader without scripts. `timeline_first` has the timelines stand above the sections.
+    `shares` says that the page lies beside the files of `shared_files`, and has its timelines packed.
     """
 
     title: str
@@ -72,6 +83,7 @@ class PicturePage:
     entries: Sequence[PageEntry] = ()
     plain: Sequence[str] = ()
     timeline_first: bool = False
+    shares: bool = False
 
 
 def text_html(text: str) -> str:
@@ -82,17 +94,13 @@ def text_html(text: str) -> str:
 def render_page(page: PicturePage) -> str:
     """Return the text of the page."""
     style, script = _asset("page.css"), "".join(map(_asset, _SCRIPTS))
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
-    data = {
-        "cases": [_case(number, entry) for number, entry in enumerate(page.entries)],
-        "rulings": {one.id: {"title": one.title, "text": _MARKUP.sub("", one.text)} for one in load_rulings().values()},
-        "clauses": dict(clause_texts()),
-    }
+    sources = ("'self'", "'self'") if page.shares else (_hash(style), _hash(script))
+    policy = f"default-src 'none'; style-src {sources[0]}; script-src {sources[1]}; base-uri 'none'; form-action 'none'"
+    cases = [_case(number, entry) for number, entry in enumerate(page.entries)]
+    data = {"cases": cases} if page.shares else {"cases": cases, **_decided()}
     viewer = [_asset("viewer.html").replace("{chooser}", _chooser(page.entries))] if page.entries else []
     timelines = [element_json(entry.timeline) for entry in page.entries]
-    packed = sum(map(len, timelines)) > _PLAIN_BYTES
+    packed = page.shares or sum(map(len, timelines)) > _PLAIN_BYTES
     pieces = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -100,16 +108,32 @@ def render_page(page: PicturePage) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f'<meta name="generator" content="tpharness {version("tpharness")}">',
         f"<title>{text_html(page.title)}</title>",
-        f"<style>{style}</style></head><body>",
+        f'<link rel="stylesheet" href="{_STYLE_FILE}">' if page.shares else f"<style>{style}</style>",
+        "</head><body>",
         f"<header><h1>{text_html(page.title)}</h1>{page.lead}</header><main>",
         *([*viewer, *page.sections] if page.timeline_first else [*page.sections, *viewer]),
         f"<noscript>{''.join(page.plain)}</noscript>" if page.plain else "",
         "</main>",
         *(_json_element(f"data-{number}", text, packed=packed) for number, text in enumerate(timelines)),
         _json_element("page-data", element_json(data)),
-        f"<script>{script}</script></body></html>",
+        f'<script src="{_SCRIPT_FILE}"></script>' if page.shares else f"<script>{script}</script>",
+        "</body></html>",
     ]
     return "\n".join(piece for piece in pieces if piece) + "\n"
+
+
+def shared_files() -> Mapping[str, str]:
+    """Return what pages of one folder share, by the names of the files: their style, their scripts, what is decided."""
+    decided = f"globalThis.tpharnessDecided = {element_json(_decided())};\n"
+    return {_STYLE_FILE: _asset("page.css"), _SCRIPT_FILE: decided + "".join(map(_asset, _SCRIPTS))}
+
+
+def _decided() -> dict[str, Any]:
+    """Return the texts of rulings and clauses for the script of a page."""
+    return {
+        "rulings": {one.id: {"title": one.title, "text": _MARKUP.sub("", one.text)} for one in load_rulings().values()},
+        "clauses": dict(clause_texts()),
+    }
 
 
 def _case(number: int, entry: PageEntry) -> dict[str, Any]:

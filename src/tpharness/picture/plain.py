@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from tpharness.findings import shorten
-from tpharness.picture.page import table_html, text_html
-from tpharness.printable import counted
+from tpharness.picture.page import table_html
+from tpharness.printable import counted, make_printable
 
 __all__ = ["event_words", "plain_timeline"]
 
@@ -20,20 +21,26 @@ def plain_timeline(timeline: Mapping[str, Any]) -> str:
     rows = timeline["rows"]
     cells = [
         (
-            text_html(str(row["index"] + 1) if "index" in row else ""),
-            text_html(row["kind"]),
-            text_html(event_words(row.get("event"))),
-            text_html(f"{row['from']}–{row['to']}" if "frame" in row else ""),
-            text_html(shorten(row.get("frame", "").rstrip(), 200)),
-            text_html(", ".join(found["code"] for found in row.get("found", ()))),
+            _cell(str(row["index"] + 1) if "index" in row else ""),
+            _cell(row["kind"]),
+            _cell(event_words(row.get("event"))),
+            _cell(f"{row['from']}–{row['to']}" if "frame" in row else ""),
+            _cell(shorten(row.get("frame", "").rstrip(), 200)),
+            _cell(", ".join(found["code"] for found in row.get("found", ()))),
         )
         for row in rows[:_MOST_ROWS]
     ]
     table = table_html(("#", "row", "server event", "bytes", "frame", "findings"), cells, caption=timeline["id"])
+    table = table.replace("</td>", "").replace("</tr>", "")  # HTML does not want them, and there are many
     left = len(rows) - _MOST_ROWS
     return table + (
         f"<p>{counted(left, 'more row')} left out here; with scripts the page shows all.</p>" if left > 0 else ""
     )
+
+
+def _cell(text: str) -> str:
+    """Return text between tags, where quotation marks stand as they are: JSON is full of them."""
+    return html.escape(make_printable(text), quote=False)
 
 
 def event_words(event: Mapping[str, Any] | None) -> str:

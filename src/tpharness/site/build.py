@@ -125,7 +125,12 @@ def _settings(navigation: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "docs_dir": "docs",
         "site_dir": "public",
         "use_directory_urls": False,
-        "theme": {"name": "material", "font": False, "palette": palette, "features": ["navigation.indexes"]},
+        "theme": {
+            "name": "material",
+            "font": False,
+            "palette": palette,
+            "features": ["navigation.indexes", "navigation.prune"],
+        },
         "extra_css": ["site.css"],
         "plugins": ["search", "offline"],
         "markdown_extensions": ["tables", "attr_list", "md_in_html", "pymdownx.superfences"],

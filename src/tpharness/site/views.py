@@ -6,8 +6,7 @@ In: scenarios. Out: files of HTML that need nothing else, and where each scenari
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from tpharness.clauses import load_clauses, load_rulings
@@ -17,6 +16,7 @@ from tpharness.picture import (
     place_of_ruling,
     plain_timeline,
     render_page,
+    shared_files,
     text_html,
     timeline_of_case,
 )
@@ -30,17 +30,22 @@ _MOST_OF_A_RULING = 3
 
 def view_files(scenarios: Sequence[Scenario]) -> Iterator[tuple[str, str]]:
     """Yield the name of each picture page below the site, and its text."""
+    for name, text in shared_files().items():
+        yield f"views/{name}", text
     entries = {scenario.id: PageEntry(timeline=timeline_of_case(base_case(scenario))) for scenario in scenarios}
     themes: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in scenarios:
         themes[scenario.id.rpartition("/")[0]].append(scenario)
     for theme, some in themes.items():
         title = f"Scenarios: {theme}"
-        yield _theme_file(theme), _page(title, [entries[scenario.id] for scenario in some])
+        some_entries = [entries[scenario.id] for scenario in some]
+        yield _theme_file(theme), _page(title, some_entries, [plain_timeline(one.timeline) for one in some_entries])
     for ruling in load_rulings().values():
         shown = scenarios_of_ruling(ruling.id, scenarios)[:_MOST_OF_A_RULING]
         if shown:
-            yield f"views/{ruling.id}.html", _page(ruling.title, [entries[scenario.id] for scenario in shown])
+            links = ", ".join(f'<a href="../{view_link(one.id)}">{text_html(one.id)}</a>' for one in shown)
+            plain = [f"<p>Without scripts: {links}, as tables</p>"]
+            yield f"views/{ruling.id}.html", _page(ruling.title, [entries[scenario.id] for scenario in shown], plain)
 
 
 def view_link(scenario: str) -> str:
@@ -82,8 +87,6 @@ def _theme_file(theme: str) -> str:
     return f"views/{theme.replace('/', '-')}.html"
 
 
-def _page(title: str, entries: Sequence[PageEntry]) -> str:
+def _page(title: str, entries: Sequence[PageEntry], plain: Sequence[str]) -> str:
     lead = '<p class="muted">Drag the cut, or move it with the arrow keys.</p>'
-    timelines: Iterable[Mapping[str, Any]] = (entry.timeline for entry in entries)
-    plain = [plain_timeline(timeline) for timeline in timelines]
-    return render_page(PicturePage(title=text_html(title), lead=lead, entries=entries, plain=plain))
+    return render_page(PicturePage(title=text_html(title), lead=lead, entries=entries, plain=plain, shares=True))

@@ -1,6 +1,6 @@
 // The viewer: which case, where each side is cut, and what that means.
 
-const page = JSON.parse(document.getElementById("page-data").textContent);
+const page = { ...globalThis.tpharnessDecided, ...JSON.parse(document.getElementById("page-data").textContent) };
 const byId = (id) => document.getElementById(id);
 
 /** A place of a sweep, such as `turn-1-event-12:timeout`, as a row of a timeline. */
