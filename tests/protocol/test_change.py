@@ -118,6 +118,10 @@ CASES: dict[str, tuple[Change, str]] = {
         lambda t: messages(t)[0]["parts"][0].update(args={"city": "Rome"}),
         "arguments are the parsed JSON value, and text where they are not JSON: the deltas of a call are joined",
     ),
+    "an argument lacks": (
+        lambda t: messages(t)[0]["parts"][0]["args"].clear(),
+        "keep `city` Paris in the server's thread: arguments are the parsed JSON value, and text where they are not",
+    ),
     "a text with another behind it": (
         lambda t: messages(t)[2]["parts"][1].update(content="Done: it is booked.More"),
         'end it behind 19 characters: "More" is not of this part, since a start begins another one',

@@ -213,6 +213,27 @@ def test_documents_are_told_apart_by_what_they_say(tmp_path: Path) -> None:
             read_documents([tmp_path / "bad.json"])
 
 
+def test_pictures_share_their_scripts_and_what_is_decided(site: Path) -> None:
+    """Once for the site, and not once a page: with them each page of a ruling had 150 KB more."""
+    views = sorted((site / "views").glob("*.html"))
+    assert len(views) > 10
+    for page in views:
+        text = page.read_text("utf-8")
+        assert '<script src="picture.js"></script>' in text
+        assert '<link rel="stylesheet" href="picture.css">' in text
+        assert "<style>" not in text
+        own = text.partition("<noscript>")[0] + text.rpartition("</noscript>")[2]
+        assert len(own) < 15_000, page.name
+    assert "tpharnessDecided" in (site / "views/picture.js").read_text("utf-8")
+
+
+def test_a_ruling_without_scripts_leads_to_the_tables_of_its_scenarios(site: Path) -> None:
+    """They stand once, on the page of their theme."""
+    page = (site / "views/R20.html").read_text("utf-8")
+    assert '<noscript><p>Without scripts: <a href="../views/interruptions.html#view/interruptions/mid-text">' in page
+    assert "<table><caption>interruptions/mid-text" in (site / "views/interruptions.html").read_text("utf-8")
+
+
 def test_a_folder_that_is_not_a_site_is_not_replaced(tmp_path: Path) -> None:
     """Somebody's files stay."""
     (tmp_path / "mine.txt").write_text("mine", "utf-8")
@@ -222,7 +243,8 @@ def test_a_folder_that_is_not_a_site_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("name", "width", "dark"), [("rulings/R20", 1280, False), ("trends", 390, True)])
+@pytest.mark.parametrize("name", ["rulings/R20", "trends", "matrix", "certificates", "clauses/cycle", "views/R20"])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_a_page_is_fit_for_a_desktop_and_a_phone(site: Path, name: str, width: int, dark: bool) -> None:
     """It asks for nothing beside the site, is not wider than the screen, and axe finds nothing serious."""
     wide = ["eval", "document.documentElement.scrollWidth <= window.innerWidth"]

@@ -157,6 +157,7 @@ def change_for(difference: ThreadDifference, *, wrong: str, right: str) -> str:
     field = _field_of(difference)
     if right in values and wrong not in values:
         what, why = _words(values[right], field, _why_kept)
+        why = f": {FIELD_REASONS['args']}" if "/args/" in difference.pointer else why
         return f"keep {what} in the {wrong}'s thread{why}"
     if wrong in values and right not in values:
         what, why = _words(values[wrong], field, _why_dropped)
