@@ -49,4 +49,4 @@ def test_pairs_say_which_side_departs(call: Any, monkeypatch: pytest.MonkeyPatch
     assert "(departing: server 1, client 1)" in both
     assert "(departing: server 1) " in both
     assert "(departing: client 1) " in one
-    assert "departs from the right thread (R51): the server in 1 case, the client in 1 case" in called.out
+    assert "wrong thread (R51): the server in 1 case, the client in 1 case" in called.out

@@ -132,6 +132,20 @@ def test_the_picture_of_a_ruling_opens_where_it_drops_something(site: Path) -> N
     assert seen.errors == []
 
 
+def test_a_pair_is_a_share_that_leads_to_what_differs(site: Path) -> None:
+    """Of the judged cases, never rounded up to all; what has to be known of the two is one click away."""
+    page = (site / "matrix.html").read_text("utf-8")
+    pairs = json.loads((conformance_dir() / "interop.json").read_text("utf-8"))["pairs"]
+    for one in pairs:
+        passed, known = one["counts"]["passed"], one["counts"].get("expected", 0)
+        anchor = re.sub("[^a-z0-9]+", "-", f"pair {one['server']} {one['client']}")
+        share = f'href="#{anchor}">{passed * 100 // (passed + known)} %</a> of {passed + known:,}'
+        assert share in page
+        behind = page.partition(f'<div id="{anchor}">')[2].partition("</div>")[0]
+        assert behind.count("<li>") == max(1, len(one["departures"]))
+        assert all(f"<li>{count} × " in behind for count in one["departures"].values())
+
+
 def test_every_case_of_a_known_difference_is_on_the_page(site: Path) -> None:
     """Two of them in sight, the others in a fold that says how many they are: nobody has to look for a file."""
     page = (site / "matrix.html").read_text("utf-8")

@@ -50,5 +50,5 @@ def tally_lines(tally: Mapping[str, Any], *, reasons: bool = True) -> list[str]:
         lines.append(make_printable(f"played again, since this machine's own timers were late: {count} ({some})"))
     departing = [f"the {side} in {counted(cases, 'case')}" for side, cases in tally["departing"].items() if cases]
     if departing:
-        lines.append(f"departs from the right thread (R51): {', '.join(departing)}")
+        lines.append(f"wrong thread (R51): {', '.join(departing)}")
     return lines

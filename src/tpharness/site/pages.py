@@ -21,6 +21,7 @@ from tpharness.scenario import Scenario
 from tpharness.site.documents import Documents
 from tpharness.site.views import frame_link, scenarios_of_clause, scenarios_of_ruling, view_link
 from tpharness.suite_yaml import load_suite_yaml
+from tpharness.verdict import Outcome
 
 __all__ = ["site_pages"]
 
@@ -152,12 +153,33 @@ def _cell(text: str) -> str:
 
 
 def _matrix(documents: Documents, interop: Mapping[str, Any], shown: set[str]) -> Iterator[str]:
-    yield "# Servers and clients\n\nCases that passed, that depart in a known way, and that were not judged.\n"
+    yield "# Servers and clients\n\nHow many of the cases that were judged passed; the others differ in a known way. "
+    yield "A number leads to what differs between the two.\n"
     names = {spec: f"{spec} ({name})" if name != spec else spec for spec, name in interop["names"].items()}
-    yield _pairs([(names[one["server"]], names[one["client"]], one["counts"], None) for one in interop["pairs"]])
+    pairs = interop["pairs"]
+    yield _pairs(
+        [
+            (
+                names[one["server"]],
+                names[one["client"]],
+                one["counts"],
+                None,
+                _pair_anchor(one["server"], one["client"]),
+            )
+            for one in pairs
+        ]
+    )
     if documents.reports:
         yield "\n## Played besides\n"
-        yield _pairs([(one["server"], one["client"], one["counts"], one["passed"]) for one in documents.reports])
+        yield _pairs([(one["server"], one["client"], one["counts"], one["passed"], "") for one in documents.reports])
+    yield "\n## What differs between two\n\nKnown differences, those of the most cases first.\n"
+    titles = {one["departure"]: one["title"] for _, one in _departures()}
+    for one in pairs:
+        differing = sorted(one["departures"].items(), key=lambda item: -item[1])
+        items = "".join(f"<li>{count} × {text_html(titles.get(name, name))}</li>" for name, count in differing)
+        anchor = _pair_anchor(one["server"], one["client"])
+        head = f"{text_html(names[one['server']])} with {text_html(names[one['client']])}"
+        yield f'<div id="{anchor}"><p><strong>{head}</strong></p><ul>{items or "<li>nothing</li>"}</ul></div>\n'
     yield "\n## Known differences\n\nThe picture is the smallest case as the reference plays it: what to keep.\n"
     rows = []
     for target, one in _departures():
@@ -175,22 +197,42 @@ def _departures() -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield f"peer:{file.stem.partition('-')[2]}", one
 
 
-def _pairs(pairs: Sequence[tuple[str, str, Mapping[str, int], bool | None]]) -> str:
-    """Return the table of servers and clients; a verdict is shown where there is one."""
-    clients = list(dict.fromkeys(client for _, client, _, _ in pairs))
-    cells = {(server, client): _counts(counts, passed) for server, client, counts, passed in pairs}
+def _pair_anchor(server: str, client: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", f"pair {server} {client}".lower())
+
+
+def _pairs(pairs: Sequence[tuple[str, str, Mapping[str, int], bool | None, str]]) -> str:
+    """Return the table of servers and clients in the order in which they come, with a verdict where there is one."""
+    clients = list(dict.fromkeys(client for _, client, _, _, _ in pairs))
+    cells = {(server, client): _counts(counts, passed, to) for server, client, counts, passed, to in pairs}
     rows = [
         (text_html(server), *(cells.get((server, client), "–") for client in clients))
-        for server in dict.fromkeys(server for server, _, _, _ in pairs)
+        for server in dict.fromkeys(server for server, *_ in pairs)
     ]
     return _table(("server", *map(text_html, clients)), rows)
 
 
-def _counts(counts: Mapping[str, int], passed: bool | None) -> str:
-    words = ", ".join(f"{count} {text_html(name)}" for name, count in counts.items())
-    if passed is None:
-        return words
-    return f'<span class="{"good" if passed else "bad"}">{"passed" if passed else "failed"}</span> {words}'
+def _counts(counts: Mapping[str, int], passed: bool | None, anchor: str) -> str:
+    """Return a cell: the share of the judged cases that passed, in colour, and how many were judged."""
+    good, known = counts.get(Outcome.PASSED.value, 0), counts.get(Outcome.EXPECTED.value, 0)
+    judged = good + known + sum(n for name, n in counts.items() if name in _WRONG)
+    if passed is not None or not judged:
+        words = ", ".join(_counted(name, count) for name, count in counts.items())
+        if passed is None:
+            return words
+        return f'<span class="{"good" if passed else "bad"}">{"passed" if passed else "failed"}</span> {words}'
+    share = f"{100 * good // judged} %"  # never 100 where something differs
+    link = f'<a class="{"good" if good == judged else "part"}" href="#{anchor}">{share}</a>'
+    return f"{link} of {judged:,}"
+
+
+_WRONG = {outcome.value for outcome in Outcome if not outcome.green}
+
+
+def _counted(name: str, count: int) -> str:
+    """Return how many cases had an outcome, in words; a report may have another word."""
+    known = name in {outcome.value for outcome in Outcome}
+    return text_html(Outcome(name).counted(count) if known else f"{count} {name}")
 
 
 def _case_link(case: str, shown: set[str]) -> str:
