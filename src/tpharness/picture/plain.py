@@ -31,7 +31,6 @@ def plain_timeline(timeline: Mapping[str, Any]) -> str:
         for row in rows[:_MOST_ROWS]
     ]
     table = table_html(("#", "row", "server event", "bytes", "frame", "findings"), cells, caption=timeline["id"])
-    table = table.replace("</td>", "").replace("</tr>", "")  # HTML does not want them, and there are many
     left = len(rows) - _MOST_ROWS
     return table + (
         f"<p>{counted(left, 'more row')} left out here; with scripts the page shows all.</p>" if left > 0 else ""

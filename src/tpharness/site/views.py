@@ -39,7 +39,7 @@ def view_files(scenarios: Sequence[Scenario]) -> Iterator[tuple[str, str]]:
     for theme, some in themes.items():
         title = f"Scenarios: {theme}"
         some_entries = [entries[scenario.id] for scenario in some]
-        yield _theme_file(theme), _page(title, some_entries, [plain_timeline(one.timeline) for one in some_entries])
+        yield _theme_file(theme), _page(title, some_entries, [_plain(one) for one in some_entries])
     for ruling in load_rulings().values():
         shown = scenarios_of_ruling(ruling.id, scenarios)[:_MOST_OF_A_RULING]
         if shown:
@@ -85,6 +85,11 @@ def _size(scenario: Scenario) -> tuple[int, int, str]:
 
 def _theme_file(theme: str) -> str:
     return f"views/{theme.replace('/', '-')}.html"
+
+
+def _plain(entry: PageEntry) -> str:
+    """Return a timeline for a reader without scripts, without the end tags that HTML does not want: there are many."""
+    return plain_timeline(entry.timeline).replace("</td>", "").replace("</tr>", "")
 
 
 def _page(title: str, entries: Sequence[PageEntry], plain: Sequence[str]) -> str:
