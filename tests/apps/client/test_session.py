@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from tests.apps.odd_apps import serving, stream, text
+from tests.apps.odd_apps import serving, stream, stream_begun, text
 
 from tpharness.apps.client import Addresses, ChatClient, End, Limits, Profile, Route, find_profile
 from tpharness.errors import UsageError
@@ -92,6 +92,27 @@ def test_a_profile_posts_the_history_or_the_last_message(profile: str, fields: s
     assert body["trigger"] == "submit-message"
     messages = body.get("messages") or [body["message"]]
     assert ["".join(p["text"] for p in m["parts"] if p["type"] == "text") for m in messages] == texts
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_who_leaves_behind_an_abort_is_not_owed_the_end_of_the_stream(leaves: bool) -> None:
+    """Stop is pressed, and the user writes on before [DONE] has come; where nobody leaves it is missing."""
+
+    async def answer(request: web.Request, number: int) -> web.StreamResponse:
+        del number
+        chunks: tuple[dict[str, Any], ...] = ({"type": "start", "messageId": "m1"}, {"type": "abort"})
+        return await (stream(request, *chunks, ends=False) if leaves else stream_begun(request, *chunks))
+
+    async def script(client: ChatClient) -> list[str]:
+        reply = client.submit("one")
+        assert await reply.until(lambda seen: seen.has("abort"), 5)
+        if leaves:
+            await reply.leave()
+        await reply.ended(5)
+        return [finding.code for finding in reply.findings]
+
+    codes, _ = talk(answer, script)
+    assert codes == ([] if leaves else ["done-missing"])
 
 
 def test_what_was_cut_is_posted_as_it_is_on_the_screen() -> None:

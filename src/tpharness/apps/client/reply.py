@@ -31,7 +31,7 @@ __all__ = ["End", "Limits", "Onward", "Reply", "SeenChunk", "Translator", "as_ev
 _EVENT_TYPES = frozenset({"text/event-stream"})
 _KEPT_BODY = 2000
 _GRACE = 0.05  # seconds for the end of a stream whose client closes the connection
-_GOES_ON = "output-without-input"
+_GOES_ON, _NO_DONE = "output-without-input", "done-missing"
 
 
 class End(StrEnum):
@@ -176,10 +176,9 @@ class Reply:
         """What is wrong with the stream by the rules of its order and form; another wire has others."""
         if self._translator is not None:
             return []
-        found = self._assembler.findings
-        if self.fold.resumed is None:
-            return found
-        return [finding for finding in found if finding.code != _GOES_ON]  # the call is in the message that goes on
+        # The call is in the message that goes on; and whoever has left an answer is not owed the end of its stream.
+        excused = {_GOES_ON: self.fold.resumed is not None, _NO_DONE: self.end is End.LEFT}
+        return [finding for finding in self._assembler.findings if not excused.get(finding.code)]
 
     def has(self, *types: str) -> bool:
         """Whether a chunk of one of these types has come."""
