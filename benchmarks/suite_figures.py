@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import os
 import resource
 import subprocess
 import sys
@@ -32,7 +31,7 @@ from tpharness.run import RunOptions, run_suite
 from tpharness.run.engine import play_suite
 from tpharness.run.judged_before import JudgedBefore
 from tpharness.run.plan import base_case, make_script
-from tpharness.run.play import PlayedCase, Players, ask_targets, play
+from tpharness.run.play import PlayedCase, Players, play
 from tpharness.run.select import select_scenarios
 from tpharness.run.workers import Workers, map_in_order
 from tpharness.scenario import load_scenario
@@ -80,7 +79,7 @@ def _record(size: int) -> list[tuple[Script, PlayedCase]]:
     return list(zip(scripts, played, strict=True))
 
 
-@figure("the suite in process / folding its streams once", unit="scenario", head=504, sizes=(100, 504))
+@figure("the suite in process / folding its streams once", unit="scenario", at_most=20, head=504, sizes=(100, 504))
 def in_process(size: int) -> Pair:
     """Everything that a run does, from the files to the verdicts, against bytes to the threads of every version."""
     recorded = _record(size)
@@ -92,21 +91,6 @@ def in_process(size: int) -> Pair:
             client.threads()
 
     return Pair(ours=lambda: _play("reference", size), peer=fold)
-
-
-@figure("the suite in process / its playings alone", unit="scenario", at_most=2.5, head=504, sizes=(100, 504))
-def in_process_by_floor(size: int) -> Pair:
-    """Against having both sides play each scenario, once and in each other way that a check needs, and nothing else."""
-    both = Players(server=Reference(), client=Reference())
-    cases = [
-        base_case(load_scenario(one.path, root=one.root)) for one in select_scenarios(_ids(size), (scenarios_dir(),))
-    ]
-
-    async def playings() -> None:
-        for case in cases:
-            await ask_targets(case, both)
-
-    return Pair(ours=lambda: _play("reference", size), peer=lambda: asyncio.run(playings()))
 
 
 @figure("`mutate` / the same by playing everything", unit="seeded change", at_most=0.1, head=17, sizes=(17,))
@@ -150,28 +134,10 @@ def over_http(size: int) -> Pair:
     return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size))
 
 
-@figure("both sides over HTTP / in process, by the clock", unit="scenario", head=200, sizes=(40, 200))
+@figure("both sides over HTTP / in process, by the clock", unit="scenario", at_most=2, head=200, sizes=(40, 200))
 def over_http_clock(size: int) -> Pair:
     """Wait for both processes of the target and for their start; of two cores this process has one."""
     return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size), clock=time.perf_counter)
-
-
-@figure(
-    "both sides over HTTP, by the clock / its processor time shared",
-    unit="scenario",
-    at_most=1.5,
-    head=200,
-    sizes=(200,),
-)
-def over_http_clock_by_floor(size: int) -> list[float]:
-    """Against what it would take if all processors of this machine were busy with it until its end."""
-    ratios = []
-    for _ in range(3):
-        begun, here, there = time.perf_counter(), time.process_time(), _ended_processes()
-        _play(THERE, size)
-        took = time.process_time() - here + _ended_processes() - there
-        ratios.append((time.perf_counter() - begun) * min(os.cpu_count() or 1, 3) / took)
-    return ratios
 
 
 @figure("both sides over HTTP, the target / in process", unit="scenario", head=200, sizes=(40, 200))
@@ -279,7 +245,7 @@ def _first_result(options: RunOptions) -> None:
     ended.set()
 
 
-@figure("one Dask worker / two", unit="task", head=400, sizes=(400,))
+@figure("one Dask worker / two", unit="task", at_least=1.8, head=400, sizes=(400,))
 def cluster_of_two(size: int) -> list[float]:
     """Take the time from the first result to the last; by a clock, on a machine that does nothing else."""
     return [_on_cluster("local:1", size) / _on_cluster("local:2", size) for _ in range(3)]
@@ -294,7 +260,7 @@ def _on_cluster(address: str, size: int) -> float:
     return time.perf_counter() - begun
 
 
-@figure("two Dask workers / two processes that are told nothing", unit="task", at_most=1.1, head=400, sizes=(400,))
+@figure("two Dask workers / two processes that are told nothing", unit="task", head=400, sizes=(400,))
 def cluster_and_processes(size: int) -> list[float]:
     """Compare with the most that two processors give: each process has its half from the start and returns nothing."""
     return [_on_cluster("local:2", size) / _in_processes(2, size) for _ in range(3)]
