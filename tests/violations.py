@@ -18,6 +18,8 @@ from pathlib import Path
 from conformance.bad_documents import judge, load_bad_documents, make_document
 from conformance.vectors import load_vectors, run_vector
 from tests.apps.broken import OBSERVED, ROWS
+from tests.run.test_plain_streams import SILENT
+from tests.run.test_stream_change import play as play_spoilt
 from tests.scenarios import load_all, load_builtin
 from tests.seeded_defects import DEFECTS, DOCUMENT_DEFECTS
 from tests.targets.bad_clients import BAD_CLIENTS
@@ -50,6 +52,7 @@ def collect() -> tuple[Violation, ...]:
         *_streams(),
         *_targets(),
         *_wrong_alike(),
+        *_silent(),
         *_applications(),
     )
 
@@ -126,6 +129,14 @@ def _wrong_alike() -> Iterator[Violation]:
     clauses = [clause for code in codes for clause in load_kinds()[code].clauses]
     sentence = "A server and a client of one author leave out what the model thinks, both alike."
     yield _violation("target", "wrong-alike", sentence, clauses, codes)
+
+
+def _silent() -> Iterator[Violation]:
+    """Servers with carriers whose plain chunks lack something, which no change of the reference can be (R39)."""
+    for name, row in SILENT.items():
+        codes = sorted({f.code for f in play_spoilt(row.scenario, row.spoil).findings} & {row.code})
+        clauses = [clause for code in codes for clause in load_kinds()[code].clauses]
+        yield _violation("target", name, row.sentence, clauses, codes)
 
 
 def _applications() -> Iterator[Violation]:

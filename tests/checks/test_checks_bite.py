@@ -17,6 +17,7 @@ from tpharness.checks import (
     SentRun,
     Side,
     ThreadAnswer,
+    Unsaid,
     Variant,
 )
 from tpharness.checks.expectations import EXPECTATIONS
@@ -300,6 +301,14 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
         ("approvals-differ", evidence(sent=(SentRun(waits=("c1",)),))),
         ("approvals-differ", evidence(sent=(SentRun(asks=("c1",)),))),
         ("text-looks-whole", evidence(sent=(SentRun(closed=({"type": "text-end", "id": "t"},)),))),
+        *(
+            (code, evidence(unsaid=(Unsaid(sort=sort, where="at server event 0", event={"type": "finish"}),)))
+            for code, sort in (
+                ("event-not-sent", "answer"),
+                ("event-not-sent", "approval"),
+                ("transient-event-not-sent", "transient"),
+            )
+        ),
     ],
     "expectations": [
         ("outline-differs", evidence(expectation=Expectation(outline={Version.V0_0_4: ("user",)}))),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
@@ -30,12 +30,14 @@ __all__ = [
     "Evidence",
     "NotApplicable",
     "OpenCall",
+    "Plain",
     "Resolution",
     "SentRun",
     "Side",
     "Split",
     "StreamChange",
     "Thread",
+    "Unsaid",
     "Variant",
     "equal_json",
     "search_sides",
@@ -136,6 +138,37 @@ class SentRun:
     asks: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsaid:
+    """An event of the wire that stays in no thread, and that a server owes and has not sent; `sort` is that of `Owed`.
+
+    `where` is the server event that causes it, in words; `got` what the streams have in place of it, if anything.
+    """
+
+    sort: str
+    where: str
+    event: Mapping[str, Any]
+    got: Mapping[str, Any] | None = None
+
+
+class Plain(Protocol):
+    """What a client that reads no carriers makes of a server's streams (R39)."""
+
+    @property
+    def threads(self) -> Mapping[Version, Thread]:
+        """Its threads."""
+        ...
+
+    @property
+    def change(self) -> StreamChange:
+        """What says which plain chunk to send otherwise."""
+        ...
+
+    def suffices(self, version: Version, truth: Thread) -> bool:
+        """Whether plain chunks can say all of the right thread."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """Everything that one case produced, for one version of the protocol.
@@ -147,8 +180,9 @@ class Evidence:
     wires than `wire`, each by the name of its own; `resolutions` what the client gave out for references (R56), and
     `unresolved` why there are none; `answers` what the targets said of threads when they were asked, and `unasked` why
     they were not; `open_calls` the calls inside whose arguments runs were cut, and what the server's
-    streams say of them; `sent` what its streams say beside the thread, run by run; `stream_change` says what a server
-    has to send so that a client holds the server's thread, where the server is not the reference.
+    streams say of them; `sent` what its streams say beside the thread, run by run; where the server is not the
+    reference, `stream_change` says what it has to send so that a client holds its thread, `plain` what a client without
+    carriers makes of its streams, and `unsaid` has what these lack that no thread shows.
     """
 
     case: str
@@ -172,6 +206,8 @@ class Evidence:
     open_calls: tuple[OpenCall, ...] = ()
     sent: tuple[SentRun, ...] = ()
     stream_change: StreamChange | None = field(default=None, compare=False)
+    plain: Plain | None = field(default=None, compare=False)
+    unsaid: tuple[Unsaid, ...] | None = None
     expectation: Expectation | None = None
     readings: Readings = field(default_factory=Readings)
 

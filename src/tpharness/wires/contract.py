@@ -234,6 +234,9 @@ class Wire:
     read_said: Callable[[bytes], Said]
     """The bytes of a stream → what they say beside the thread; it shares no code with the reader."""
 
+    read_owed: Callable[[bytes], tuple[Owed, ...]]
+    """The bytes of streams → what events cause there and no thread keeps; nothing of a wire with rules of its own."""
+
     check: Callable[[bytes, int | None, bytes | None], list[Finding]]
     """A whole stream, a major or None, the input that it answers or None → what is wrong by the rules of the wire."""
     majors: tuple[int, ...] = ()

@@ -116,6 +116,7 @@ WIRE = Wire(
     open_writer=_open_writer,
     open_inputs=WholeInputs,
     read_said=_read_said,
+    read_owed=lambda data: resolve_name("tpharness.wires.vsp.owed:read_owed")(data),
     check=check_stream,
     majors=tuple(sorted(MAJORS)),
     violations=tuple(kind for kind in vars(violations).values() if isinstance(kind, Kind)),
