@@ -14,17 +14,16 @@ if TYPE_CHECKING:
         Evidence,
         NotApplicable,
         OpenCall,
-        Plain,
         Resolution,
         SentRun,
         Side,
         Split,
         StreamChange,
         Thread,
-        Unsaid,
         Variant,
     )
     from tpharness.checks.header import compare_header
+    from tpharness.checks.plain import Plain, Unsaid
     from tpharness.checks.thread_answers import ThreadAnswer, judge_answers
 
 __all__ = [
@@ -58,18 +57,16 @@ __getattr__, __dir__ = lazy_names(
             "Evidence",
             "NotApplicable",
             "OpenCall",
-            "Plain",
-            "Plain",
             "Resolution",
             "SentRun",
             "Side",
             "StreamChange",
             "Split",
             "Thread",
-            "Unsaid",
             "Variant",
         ),
         "tpharness.checks.header": ("compare_header",),
+        "tpharness.checks.plain": ("Plain", "Unsaid"),
         "tpharness.checks.thread_answers": ("ThreadAnswer", "judge_answers"),
     },
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -21,6 +21,7 @@ from tpharness.scenario.records import Compare, Expectation
 from tpharness.verdict.result import NotApplicable
 
 if TYPE_CHECKING:
+    from tpharness.checks.plain import Plain, Unsaid
     from tpharness.checks.thread_answers import ThreadAnswer
 
 __all__ = [
@@ -30,14 +31,12 @@ __all__ = [
     "Evidence",
     "NotApplicable",
     "OpenCall",
-    "Plain",
     "Resolution",
     "SentRun",
     "Side",
     "Split",
     "StreamChange",
     "Thread",
-    "Unsaid",
     "Variant",
     "equal_json",
     "search_sides",
@@ -136,37 +135,6 @@ class SentRun:
     said_end: str | None = None
     waits: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsaid:
-    """An event of the wire that stays in no thread, and that a server owes and has not sent; `sort` is that of `Owed`.
-
-    `where` is the server event that causes it, in words; `got` what the streams have in place of it, if anything.
-    """
-
-    sort: str
-    where: str
-    event: Mapping[str, Any]
-    got: Mapping[str, Any] | None = None
-
-
-class Plain(Protocol):
-    """What a client that reads no carriers makes of a server's streams (R39)."""
-
-    @property
-    def threads(self) -> Mapping[Version, Thread]:
-        """Its threads."""
-        ...
-
-    @property
-    def change(self) -> StreamChange:
-        """What says which plain chunk to send otherwise."""
-        ...
-
-    def suffices(self, version: Version, truth: Thread) -> bool:
-        """Whether plain chunks can say all of the right thread."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

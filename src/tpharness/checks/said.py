@@ -2,12 +2,14 @@
 
 A stream begins with the id of its message, by which a client finds the message again (R45). A text or a thought that
 the model did not end stays open when its run is stopped: what is shown as ended looks whole (R60). A wire that has
-words for it says how the run has ended (R27), and a run asks for the approvals for which it waits (R64).
+words for it says how the run has ended (R27), and a run asks for the approvals for which it waits (R64). Of a server
+that is not the reference the chunks are judged, too, that no thread shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pkgutil import resolve_name
 
 from tpharness.checks.contract import Check, Evidence, NotApplicable
 from tpharness.findings import Finding, Kind, Place
@@ -46,6 +48,8 @@ def _search(evidence: Evidence) -> Iterator[Finding]:
         if sorted(run.waits) != sorted(run.asks):
             said = f"run {number} ends while calls wait for an approval, and its stream asks for others"
             yield OTHER_APPROVALS.at(place, said, got=list(run.asks), expected=list(run.waits))
+    if evidence.unsaid:
+        yield from resolve_name("tpharness.checks.plain:describe_unsaid")(evidence)  # few runs need it
 
 
 def _lies(ended: str | None, said: str | None) -> bool:
@@ -63,6 +67,6 @@ _NOTHING_SAID = NotApplicable(
 SAID = Check(
     name="said",
     title="a stream names its message and its end, asks what it has to ask, and leaves open what the model did not end",
-    not_applicable=lambda evidence: None if evidence.sent else _NOTHING_SAID,
+    not_applicable=lambda evidence: None if evidence.sent or evidence.unsaid is not None else _NOTHING_SAID,
     judge=_judge,
 )

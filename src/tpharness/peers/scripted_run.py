@@ -280,12 +280,13 @@ def _notice(event: Mapping[str, Any]) -> AppEvent:
     name = event_name(custom_name(event) if custom else event["event_type"])
     if name.startswith("source.") or (custom and not custom_name(event)):
         raise CannotPlayError(f"an event {name} of the model in the middle of its answer")
-    targets = event.get("target_agents")
+    flags = {} if custom else event  # those of a custom event are fields of its own (R34)
+    targets = flags.get("target_agents")
     return AppEvent(
         name=name,
         data=custom_data(event) if custom else event.get("event_data"),
-        transient=bool(event.get("transient")),
-        source_agent=event.get("source_agent"),
+        transient=bool(flags.get("transient")),
+        source_agent=flags.get("source_agent"),
         target_agents=tuple(targets) if targets is not None else None,
     )
 

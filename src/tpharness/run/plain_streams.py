@@ -13,23 +13,41 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from tpharness.checks import StreamChange, Thread, Unsaid
+from tpharness.checks import Delivery, Plain, StreamChange, Thread, Unsaid
 from tpharness.journal import UserTurn
 from tpharness.protocol.compare import same_content
 from tpharness.protocol.versions import Version
 from tpharness.run import stream_change
-from tpharness.targets.contract import Packet, RunScript, Script, Stream
+from tpharness.run.plan import Case
+from tpharness.run.play import Given, Players
+from tpharness.targets.contract import Packet, RunScript, Script, Stream, TargetOutput
 from tpharness.targets.reference import ReferenceClient, receive_turns
-from tpharness.wires.contract import Owed, Wire
+from tpharness.wires.contract import Wire
+from tpharness.wires.owed import Owed
 from tpharness.wires.registry import wire_named
 from tpharness.wires.sse.frames import iter_pieces
 
-__all__ = ["PlainStreams", "find_unsaid"]
+__all__ = ["read_plain"]
 
 Streams = Sequence[Sequence[Packet]]
 
 
-class PlainStreams:
+def read_plain(
+    case: Case, script: Script, given: Given, players: Players, right: TargetOutput
+) -> tuple[Plain | None, tuple[Unsaid, ...] | None]:
+    """Return the streams of a server without carriers, None if it sends none, and what they lack that no thread shows.
+
+    Both are None of what no server has sent for the script. `right` is what the reference gives for it.
+    """
+    served = given.first.served
+    if served is None or given.first.recorded or any(run.wire is not None for _, run in case.scenario.runs):
+        return None, None
+    carries = script.carriers and players.server.capabilities.carriers and given.delivery is Delivery.WHOLE
+    plain = _PlainStreams(script, given.first.turns, right.streams) if carries else None
+    return plain, _find_unsaid(script, served.streams, right.streams)
+
+
+class _PlainStreams:
     """The streams of one case without their carriers: `turns` as the server sent them, `right` of the reference."""
 
     def __init__(self, script: Script, turns: Sequence[UserTurn | Stream], right: Streams) -> None:
@@ -84,7 +102,7 @@ def _without_carriers(packets: Sequence[Packet], wire: Wire) -> tuple[Packet, ..
     return tuple(kept)
 
 
-def find_unsaid(script: Script, sent: Streams, right: Streams) -> tuple[Unsaid, ...]:
+def _find_unsaid(script: Script, sent: Streams, right: Streams) -> tuple[Unsaid, ...]:
     """Return what the reference's streams say outside of every thread, and the server's do not, in order."""
     wire = wire_named(script.wire)
     held = _read(wire, [packet for packets in sent for packet in (*packets, _BREAK)])
@@ -108,7 +126,7 @@ _BREAK = Packet(data=b"\n\n", at="")  # a frame that was cut at the end of a str
 
 
 def _read(wire: Wire, packets: Sequence[Packet]) -> Sequence[Owed]:
-    return wire.read_said(b"".join(packet.data for packet in packets)).owed or ()
+    return wire.read_owed(b"".join(packet.data for packet in packets))
 
 
 def _placed(script: Script, right: Streams, wire: Wire) -> Iterator[tuple[str, Owed]]:
@@ -128,7 +146,7 @@ def _nearest(one: Owed, others: Sequence[Owed]) -> Owed | None:
 
     def alike(other: Owed) -> bool:
         if other.about != one.about or not one.about:
-            return other.about == one.about and other.event.get("type") == one.event.get("type")
+            return other.about == one.about and bool(other.event.get("type") == one.event.get("type"))
         return other.sort == one.sort or {other.sort, one.sort} <= {"answer", "provider", ""}
 
     def far(other: Owed) -> tuple[bool, bool]:

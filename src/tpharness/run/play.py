@@ -13,18 +13,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from tpharness import run as runner
-from tpharness.checks import (
-    Delivery,
-    Evidence,
-    OpenCall,
-    Plain,
-    Resolution,
-    SentRun,
-    Side,
-    StreamChange,
-    Unsaid,
-    Variant,
-)
+from tpharness.checks import Delivery, Evidence, OpenCall, Resolution, SentRun, Side, StreamChange, Variant
 from tpharness.clauses import load_clauses
 from tpharness.findings import Finding
 from tpharness.journal import UserTurn
@@ -201,13 +190,11 @@ def collect_evidence(case: Case, players: Players, given: Given) -> list[Evidenc
     with judging():
         trail = collect_trail(script, turns, players.client) if given.thorough else {}
         server, client = _play_reference(case, script, turns, served, players)
-    stream_change = plain = None
-    unsaid: tuple[Unsaid, ...] | None = None
-    if server is not None:
-        stream_change = _find_stream_change(script, turns, server.streams)
-        if given.thorough and not given.first.recorded and all(run.wire is None for _, run in case.scenario.runs):
-            with judging():
-                plain, unsaid = _read_plain(case, given, players, server)
+    stream_change = _find_stream_change(script, turns, server.streams) if server is not None else None
+    plain, unsaid = None, None
+    if server is not None and given.thorough:
+        with judging():
+            plain, unsaid = resolve_name("tpharness.run.plain_streams:read_plain")(case, script, given, players, server)
     library: Mapping[Version, dict[str, Any]] = {}
     if case.scenario.runs and case.scenario.runs[-1][1].library_messages is not None:  # of a few recorded servers
         library = resolve_name("tpharness.run.library_history:render_library_messages")(case, script)
@@ -378,18 +365,6 @@ def _find_stream_change(
     """Return what says what to send, which few runs need; it is made when it is asked, once for all versions."""
     made = cache(lambda: resolve_name("tpharness.run.stream_change:StreamChange")(script, turns, right))
     return lambda *asked: str(made().describe(*asked))
-
-
-def _read_plain(
-    case: Case, given: Given, players: Players, right: TargetOutput
-) -> tuple[Plain | None, tuple[Unsaid, ...]]:
-    """Return the streams of a foreign server without carriers, None if it sends none, and what no thread shows."""
-    script, first = make_script(case), given.first
-    has_carriers = case.scenario.carriers and players.server.capabilities.carriers
-    whole = given.delivery is Delivery.WHOLE
-    make, find = (resolve_name(f"tpharness.run.plain_streams:{name}") for name in ("PlainStreams", "find_unsaid"))
-    plain: Plain | None = make(script, first.turns, right.streams) if has_carriers and whole else None
-    return plain, find(script, first.served.streams if first.served is not None else (), right.streams)
 
 
 def _read_sent_runs(script: Script, served: TargetOutput) -> tuple[SentRun, ...]:

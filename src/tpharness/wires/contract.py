@@ -46,6 +46,7 @@ from tpharness.findings import Finding, Kind, Place
 if TYPE_CHECKING:
     from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
     from tpharness.server_events import EventKind
+    from tpharness.wires.owed import Owed
 
 __all__ = ["Inputs", "OpenReader", "OpenWriter", "Reader", "Said", "Wire", "Writer"]
 

@@ -33,4 +33,4 @@ THOUGHT: Chunk = {"type": "reasoning-start", "id": "t"}
 def test_what_a_stream_says(chunks: list[Any], message_id: str | None, texts: list[Any]) -> None:
     """In the order in which the texts began."""
     data = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
-    assert read_said(data) == Said(message_id=message_id, texts=tuple(texts), owed=())
+    assert read_said(data) == Said(message_id=message_id, texts=tuple(texts))

@@ -170,19 +170,20 @@ function readNotice(event) {
   const known = NORMATIVE[type] ?? type;
   const name = /^(data-|meta:)/.test(known) ? known : `data-${known}`;
   const data = custom ? customData(event) : (event.event_data ?? null);
+  const flags = custom ? {} : event; // those of a custom event are fields of its own (R34)
   const agents = {
-    ...(event.source_agent != null && { source_agent: event.source_agent }),
-    ...(event.target_agents != null && { target_agents: event.target_agents }),
+    ...(flags.source_agent != null && { source_agent: flags.source_agent }),
+    ...(flags.target_agents != null && { target_agents: flags.target_agents }),
   };
   return {
     name,
     data,
     agents,
-    kept: !event.transient || name.startsWith("data-tp-"),
+    kept: !flags.transient || name.startsWith("data-tp-"),
     chunk: {
       type: name.startsWith("meta:") ? `data-${name}` : name,
       data,
-      ...(event.transient && { transient: true }),
+      ...(flags.transient && { transient: true }),
     },
   };
 }

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpharness.findings import Finding, Kind
 from tpharness.wires import vsp
@@ -21,6 +21,9 @@ from tpharness.wires.vsp.assembler import Assembler
 from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.inputs import WholeInputs
 from tpharness.wires.vsp.records import DONE, MAJORS, RECORDS
+
+if TYPE_CHECKING:
+    from tpharness.wires.owed import Owed
 
 __all__ = ["HEADERS", "WIRE", "check_stream"]
 
@@ -43,6 +46,11 @@ def _writing(name: str) -> Any:
 def _open_writer(**options: Any) -> Writer:
     writer: Writer = _writing("writer:ChunkWriter")(**options)
     return writer
+
+
+def _read_owed(data: bytes) -> tuple[Owed, ...]:
+    found: tuple[Owed, ...] = resolve_name("tpharness.wires.vsp.owed:read_owed")(data)
+    return found
 
 
 def _read_said(data: bytes) -> Said:
@@ -116,7 +124,7 @@ WIRE = Wire(
     open_writer=_open_writer,
     open_inputs=WholeInputs,
     read_said=_read_said,
-    read_owed=lambda data: resolve_name("tpharness.wires.vsp.owed:read_owed")(data),
+    read_owed=_read_owed,
     check=check_stream,
     majors=tuple(sorted(MAJORS)),
     violations=tuple(kind for kind in vars(violations).values() if isinstance(kind, Kind)),
