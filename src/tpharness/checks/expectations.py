@@ -111,7 +111,7 @@ def find_mismatch(got: Any, wanted: Any, pointer: str = "", *, data: bool = Fals
                 if canonical_time(got[key]) != canonical_time(value):
                     return f"{pointer}/{key}", got[key], value
                 continue
-            inside = data or key in DATA_FIELDS or (key == "content" and got.get("part_kind") in RESULT_KINDS)
+            inside = data or key in DATA_FIELDS or (key == "content" and str(got.get("part_kind")) in RESULT_KINDS)
             if (miss := find_mismatch(got[key], value, f"{pointer}/{key}", data=inside)) is not None:
                 return miss
         more = [key for key in got if key not in wanted] if data else []

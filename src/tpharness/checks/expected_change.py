@@ -157,7 +157,7 @@ def _object(document: Any, steps: Sequence[str]) -> Mapping[str, Any]:
 def _find_data(thread: Any, steps: Sequence[str]) -> int | None:
     """Return the index of the step at which data begins, whose keys are not fields of the protocol."""
     for index, step in enumerate(steps):
-        result = step == "content" and _object(thread, steps[:index]).get("part_kind") in RESULT_KINDS
+        result = step == "content" and str(_object(thread, steps[:index]).get("part_kind")) in RESULT_KINDS
         if step in DATA_FIELDS or result:
             return index
     return None

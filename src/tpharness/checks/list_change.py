@@ -98,6 +98,8 @@ def _joined(held: Sequence[Any], right: Sequence[Any], at: int, name: str, rest:
                 "texts with a start and an end each are not joined (R13)"
             )
         return ""
+    if at >= len(held):
+        return ""
     place = int(rest[1])
     items, wanted_items = at_path(held[at], rest[:1]), at_path(right[at], rest[:1])
     if not isinstance(items, list | tuple) or not isinstance(wanted_items, list | tuple) or place != len(wanted_items):
