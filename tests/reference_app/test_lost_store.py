@@ -160,7 +160,7 @@ async def test_a_store_whose_log_lost_its_end_is_not_opened(tmp_path: Path, harm
     await store.close()
     assert log == [{"kind": "held", "n": n} for n in range(len(log))]
     assert len(log) < 5
-    SqliteStore(path)._connection.close()
+    await SqliteStore(path).close()
 
 
 async def test_what_a_kill_leaves_is_opened(tmp_path: Path) -> None:
