@@ -121,10 +121,17 @@ class ThreadFold:
         self.cut(reason, at)
         self.finish(reason, at, tell=tell)
 
-    def fail(self, at: str) -> None:
-        """End the run and its stream with an error, also if its events have ended it: the log does not have these."""
+    def fail(self, at: str, stored: ThreadFold | None) -> None:
+        """End the run as its log has it, `stored`; with an error where nobody can read that.
+
+        Something could not be stored, or could and the answer to it is lost: a client is sent what the thread shows.
+        """
         self.cut("error", at)
-        if self.buffer is not None and not self.buffer.closed:
+        if self.buffer is None or self.buffer.closed:
+            return
+        if stored is not None and stored.buffer is not None and stored.buffer.run == self.buffer.run:
+            self.buffer.end_as(stored.buffer)
+        else:
             self.buffer.finish(self._running().stop("error", at), outside=True)
 
     @property

@@ -63,6 +63,22 @@ class ReplayBuffer:
         self.closed = True
         self._notify_readers()
 
+    def end_as(self, other: ReplayBuffer) -> None:
+        """End as another buffer of this run has ended, with the packets that only that one has.
+
+        What the other has not, its readers have seen all the same, as after a crash: they are given the end.
+        """
+        end = len(other._packets) if other._end is None else other._end
+        for packet, first in list(zip(other._packets, other._firsts, strict=True))[len(self._packets) : end]:
+            self._append(packet, first)
+        self._frames = max(self._frames, other._frames)
+        if other._end is not None:
+            self._end = len(self._packets)
+            for packet in other._packets[other._end :]:
+                self._append(packet, self._frames)
+        self.closed = True
+        self._notify_readers()
+
     def read(self, place: tuple[int, int]) -> tuple[bytes, tuple[int, int]]:
         """Return bytes from a place on, about 256 KiB at most, and the place after them."""
         packet, offset = place

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,8 @@ class RunTools:
     store: Store
     forget: Callable[[str], None]
     """Forget a thread whose fold may have more than its log; it is loaded again from its log."""
+    settle: Callable[[str], Awaitable[ThreadFold | None]]
+    """Return what the log of a thread has, with an end of its run, which is stored; None if it cannot be read."""
     running: dict[Any, None] = field(default_factory=dict)
     """The runs in progress, in the order in which they began."""
 
@@ -68,7 +70,7 @@ class Run:
         self._wake = asyncio.Event()
         self._pending: list[Mapping[str, Any]] = []
         self._last: list[bytes] = []  # of the event that ends the run, and of what comes after it
-        self._storing: asyncio.Future[None] | None = None
+        self._storing: asyncio.Future[Any] | None = None
         self._indices: set[Any] = set()
         self._unread: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
@@ -277,11 +279,9 @@ class Run:
         """End a run that cannot continue because of the server: the disk is full, or a defect."""
         fold = self._fold
         at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
-        self._pending = []
         self.stopped = False
-        try:
-            await self._commit({"kind": "end", "reason": "error", "at": at, "tell": True})
-        except Exception:  # noqa: BLE001  # any error has to end the run
-            _LOG.exception("the end of a run of thread %r could not be stored", fold.thread_id)
-        fold.fail(at)
+        self._storing = asyncio.ensure_future(self._tools.settle(fold.thread_id))
+        stored = await self._storing
+        self._storing = None
+        fold.fail(at, stored)
         self._tools.forget(fold.thread_id)

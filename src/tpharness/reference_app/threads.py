@@ -54,7 +54,7 @@ class Threads:
         self._settings = settings
         self._store = store
         self._content_base = settings.content_url.rstrip("/")
-        self._tools = RunTools(settings=settings, store=store, forget=self._forget)
+        self._tools = RunTools(settings=settings, store=store, forget=self._forget, settle=self._settle)
         self._live: OrderedDict[str, LiveThread] = OrderedDict()
         self._loading: dict[str, asyncio.Task[LiveThread | None]] = {}
         self.stopping = False
@@ -179,10 +179,7 @@ class Threads:
 
     async def _load(self, thread_id: str) -> LiveThread | None:
         try:
-            entries = await self._store.load(thread_id)
-            if entries is None:
-                return None
-            fold = self._folded(thread_id, entries)
+            found = await self._read(thread_id)
         except DamagedLogError as error:
             _LOG.exception("the log of thread %r is damaged", thread_id)
             raise Refusal(
@@ -190,16 +187,50 @@ class Threads:
                 f"the log of thread {thread_id!r} is damaged: {error}",
                 hint="DELETE the thread, or restore the file of --store; the log of the server says more",
             ) from error
-        if fold.running:
-            at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
-            end: Entry = {"kind": "end", "reason": "error", "at": at, "tell": True}
-            fold.apply(end)
-            stored = self._store.append(thread_id, [end])
+        if found is None:
+            return None
+        fold, end = found
+        if end:
+            stored = self._store.append(thread_id, end)
             if stored is not None:
                 await stored
         if fold.buffer is not None:
             fold.buffer.restored = True
         return self._live.get(thread_id) or self._keep(thread_id, fold)
+
+    async def _read(self, thread_id: str) -> tuple[ThreadFold, list[Entry]] | None:
+        """Return what a log gives, and the end that it lacks if its run goes on there: it is to be stored."""
+        entries = await self._store.load(thread_id)
+        if entries is None:
+            return None
+        fold = self._folded(thread_id, entries)
+        if not fold.running:
+            return fold, []
+        at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
+        end: Entry = {"kind": "end", "reason": "error", "at": at, "tell": True}
+        fold.apply(end)
+        return fold, [end]
+
+    async def _settle(self, thread_id: str) -> ThreadFold | None:
+        """Return what the log of a run has after something of it failed: an append that failed may be there.
+
+        An end that cannot be stored now is stored when the log is read the next time, and is the same.
+        """
+        try:
+            found = await self._read(thread_id)
+        except Exception:  # noqa: BLE001  # the run has to end, whatever its log is
+            _LOG.exception("the log of thread %r cannot be read", thread_id)
+            return None
+        if found is None:
+            return None
+        fold, end = found
+        try:
+            stored = self._store.append(thread_id, end) if end else None
+            if stored is not None:
+                await stored
+        except Exception:  # noqa: BLE001  # as above
+            _LOG.exception("the end of a run of thread %r could not be stored", thread_id)
+        return fold
 
     def _folded(self, thread_id: str, entries: Sequence[Entry]) -> ThreadFold:
         """Fold a log. DamagedLogError for an entry that cannot follow the ones before."""
