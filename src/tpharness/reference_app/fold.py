@@ -135,6 +135,11 @@ class ThreadFold:
             self.buffer.finish(self._running().stop("error", at), outside=True)
 
     @property
+    def failed_at(self) -> str:
+        """When a run that goes on ends if its server fails: the end for which it is held, else its latest event."""
+        return self.hold_at if self.held and self.hold_at is not None else self.at
+
+    @property
     def ended(self) -> bool:
         """Whether the run's own events have ended it."""
         return self._recorder.state is RunState.ENDED

@@ -278,7 +278,7 @@ class Run:
     async def _fail(self) -> None:
         """End a run that cannot continue because of the server: the disk is full, or a defect."""
         fold = self._fold
-        at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
+        at = fold.failed_at
         self.stopped = False
         self._storing = asyncio.ensure_future(self._tools.settle(fold.thread_id))
         stored = await self._storing

@@ -206,8 +206,7 @@ class Threads:
         fold = self._folded(thread_id, entries)
         if not fold.running:
             return fold, []
-        at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
-        end: Entry = {"kind": "end", "reason": "error", "at": at, "tell": True}
+        end: Entry = {"kind": "end", "reason": "error", "at": fold.failed_at, "tell": True}
         fold.apply(end)
         return fold, [end]
 
