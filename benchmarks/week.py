@@ -51,15 +51,16 @@ KEPT = 60
 """Threads that are kept for later, when they are compared with what they were, and deleted."""
 LIMITS = {"max_runs": 14, "max_threads": 48}
 EVENTS = ("kill",) * 4 + ("power",) * 4 + ("stop",) * 4 + ("disk",) * 12 + ("lie",) + ("suspend",) * 3
-BETWEEN = 60
+BETWEEN = 60.0
 """Runs from one of these to the next, on average."""
 
 
 class Week:
     """Everything that the clients share."""
 
-    def __init__(self, folder: Path, runs: int, seed: int) -> None:
+    def __init__(self, folder: Path, runs: int, seed: int, between: float) -> None:
         self.runs = runs
+        self.between = between
         self.begun = 0
         self.counts: Counter[str] = Counter()
         self.wrong: list[str] = []
@@ -128,7 +129,7 @@ class Week:
         chance, server = self.chance, self.server
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(chance.expovariate(RUNS / WEEK / BETWEEN)):
+                async with asyncio.timeout(chance.expovariate(RUNS / WEEK / self.between)):
                     await self._night.wait()
                     return
             if self.lied:
@@ -226,19 +227,19 @@ def grown(days: list[tuple[int, Held]]) -> list[str]:
     ]
 
 
-def play(folder: Path, runs: int, seed: int, days: int = 7) -> Week:
-    """Play so many runs; return what came of it."""
+def play(folder: Path, runs: int, seed: int, days: int = 7, between: float = BETWEEN) -> Week:
+    """Play so many runs, something going wrong between them every so often; return what came of it."""
     logging.disable(logging.CRITICAL)  # the server tells each failure that is played
     try:
-        return run_virtually(_play(folder, runs, seed, days))
+        return run_virtually(_play(folder, runs, seed, days, between))
     finally:
         logging.disable(logging.NOTSET)
 
 
-async def _play(folder: Path, runs: int, seed: int, days: int) -> Week:
+async def _play(folder: Path, runs: int, seed: int, days: int, between: float) -> Week:
     be_client()
     load_kinds()  # else the day of the first finding holds more than those before it
-    week = Week(folder, runs, seed)
+    week = Week(folder, runs, seed, between)
     await week.play(days)
     week.wrong += [f"{task.get_name()} is left" for task in asyncio.all_tasks() - {asyncio.current_task()}]
     week.counts["seconds of virtual time"] = int(virtual_loop().time())
@@ -250,10 +251,13 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--runs", type=int, default=RUNS, help=f"runs ({RUNS}, which is a week)")
     options.add_argument("--seed", type=int, default=1, help="what chance begins with (1)")
+    options.add_argument(
+        "--between", type=float, default=BETWEEN, help=f"runs from one failure to the next ({BETWEEN:g})"
+    )
     args = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        week = play(Path(folder), args.runs, args.seed)
+        week = play(Path(folder), args.runs, args.seed, between=args.between)
         took = time.perf_counter() - begun
     wrong = week.wrong + grown(week.days)
     rows = [shown("seed", str(args.seed)), shown("runs", str(week.begun)), shown("took", took, "s")]

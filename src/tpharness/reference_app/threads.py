@@ -128,21 +128,24 @@ class Threads:
 
     async def delete(self, thread_id: str) -> None:
         """Forget a thread, stopping its run; also one whose log is damaged."""
-        if thread_id in self._loading:
-            with contextlib.suppress(Refusal, sqlite3.Error):
-                await self._find(thread_id)
-        thread = self._live.get(thread_id)
-        if thread is None:
-            await self._store.delete(thread_id)
-            return
-        async with thread.lock:
-            if thread.run is not None and thread.fold.running:
-                thread.run.stop("user_cancelled")
-                await thread.run.wait()
-            thread.gone = True
-            if self._live.get(thread_id) is thread:
+        while True:
+            if thread_id in self._loading:
+                with contextlib.suppress(Refusal, sqlite3.Error):
+                    await self._find(thread_id)
+            thread = self._live.get(thread_id)
+            if thread is None:
+                await self._store.delete(thread_id)
+                return
+            async with thread.lock:
+                if thread.run is not None:
+                    thread.run.stop("user_cancelled")
+                    await thread.run.wait()
+                if thread.gone:  # what it had in memory failed to be stored, and it may be loaded again
+                    continue
+                thread.gone = True
                 del self._live[thread_id]
-            await self._store.delete(thread_id)
+                await self._store.delete(thread_id)
+                return
 
     async def stop(self) -> None:
         """End every run, because the server ends: their clients get `error`."""
@@ -255,7 +258,7 @@ class Threads:
         """Put idle threads away, the one asked for longest ago first; without a store they would be lost."""
         if self._store.durable:
             for thread_id, thread in self._live.items():
-                idle = not thread.fold.running and not thread.lock.locked()
+                idle = thread.run not in self._tools.running and not thread.lock.locked()
                 if idle and not (thread.fold.buffer and thread.fold.buffer.readers):
                     thread.gone = True
                     del self._live[thread_id]
