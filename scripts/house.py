@@ -61,6 +61,7 @@ SMALL = {
     "model_apis/openai_chat": "every API has the same files, however little it has to say in one",
     "model_apis/openai_responses": "every API has the same files, however little it has to say in one",
     # a table of names, which is read beside the code that uses it
+    "targets/computing.py": "the two things that a system says of a process's time",
     "histories/stored/problems.py": "the kinds of findings of all formats of stored messages",
     "server_events/native.py": "the types of events, without what reads them",
     "server_events/violations.py": "the kinds of findings of server events",

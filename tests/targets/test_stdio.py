@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 import shlex
+import subprocess
 import sys
 import textwrap
 import time
@@ -27,7 +28,7 @@ from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import load_text
 from tpharness.targets import Reference, Script
-from tpharness.targets.computing import processor_seconds
+from tpharness.targets.computing import processor_seconds, queued_seconds
 from tpharness.targets.forms import CONTRACT
 from tpharness.targets.remote import Patience, Remote, StreamLimits, UnreachableError
 from tpharness.targets.spec import resolve_client, resolve_server
@@ -552,6 +553,57 @@ def test_a_late_answer_says_how_large_the_request_was_and_how_long_was_computed(
     assert f"the process has computed for {step:.1f} s of this time" in str(error)
     assert error is not None
     assert advice in error.hint
+
+
+def test_the_time_in_which_a_process_gets_no_processor_does_not_count(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other programs kept it from answering within its patience: it is waited for, and answers."""
+    pipe = tmp_path / "go-on"
+    os.mkfifo(pipe)
+    asked = 0
+
+    def queued(_pid: int) -> float:
+        nonlocal asked
+        asked += 1
+        if asked == 2:  # its patience is over: now it answers
+            pipe.write_bytes(b"go on")
+        return 0.0 if asked == 1 else 60.0
+
+    monkeypatch.setattr("tpharness.targets.process.queued_seconds", queued)
+    target = StdioServer(spec(f"open({str(pipe)!r}).read()\n{textwrap.dedent(GOOD)}"), patience=QUICK)
+    assert serve(target, script) is None
+    assert asked >= 2
+
+
+def test_a_process_that_never_gets_a_processor_is_given_up(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, the wait ends, and the error says what did not count."""
+    moments = itertools.chain([0.0], itertools.repeat(60.0))
+    monkeypatch.setattr("tpharness.targets.process.queued_seconds", lambda _pid: next(moments))
+    error = serve(StdioServer(spec("time.sleep(60)"), patience=QUICK), script)
+    assert "within 0.3 s" in str(error)
+    assert "the 60 s in which this machine gave it no processor do not count" in str(error)
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="only Linux says how long a process has waited")
+def test_who_waits_for_a_processor_is_counted_by_the_system() -> None:
+    """Two processes on one processor wait for each other about as long as they compute."""
+    compute = (
+        "import os, time\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\nprint(flush=True)\nwhile 1: pass"
+    )
+    both = [subprocess.Popen([sys.executable, "-I", "-S", "-c", compute], stdout=subprocess.PIPE) for _ in range(2)]
+    try:
+        for process in both:
+            assert process.stdout is not None
+            process.stdout.readline()
+        since = time.monotonic()
+        while queued_seconds(both[0].pid) < 0.05:
+            assert time.monotonic() - since < 20, "it computes without a pause beside another one"
+        assert queued_seconds(2**22 + 1) == 0
+    finally:
+        for process in both:
+            process.kill()
+            process.communicate()
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux says how long a process has computed")

@@ -23,7 +23,7 @@ from tpharness.errors import TargetError
 from tpharness.findings import shorten
 from tpharness.printable import counted
 from tpharness.targets.children import CHILDREN, require_program
-from tpharness.targets.computing import processor_seconds
+from tpharness.targets.computing import processor_seconds, queued_seconds
 from tpharness.targets.pipes import Piece, Pipes, pipes_of
 from tpharness.targets.remote import UnreachableError
 from tpharness.trace.secrets import secrets_of_process
@@ -41,6 +41,7 @@ _LINE_SHOWN = 300
 _FLUSH_HINT = "end each answer with a newline, and flush standard output after it"
 _BUILD_HINT = "if the command builds or installs first (go run, cargo run, npx), do that before and name the program"
 _COMPUTING = 0.2  # of the time: a process that computes for so much of it does not wait for anything
+_LONGER = 5  # times the patience, at most, for a process that does not get a processor
 _COMPUTING_HINT = "it was still computing: give it the same lines alone, tpharness show TRACE CASE --request | COMMAND"
 NOT_AN_ANSWER = "writes to standard output what is not an answer"
 STDOUT_HINT = "write only answers to standard output, one JSON object a line; anything else goes to standard error"
@@ -92,7 +93,7 @@ class LineProcess:
         if self._pipes is None:
             raise UnreachableError(f"{self.name}: the process has ended", hint="start another one")
         try:
-            return self._exchange(self._pipes, line, time.monotonic() + seconds, seconds)
+            return self._exchange(self._pipes, line, seconds)
         except BaseException:
             self.kill()
             raise
@@ -119,14 +120,17 @@ class LineProcess:
 
     # ------------------------------------------------------------------------------------------------ the exchange
 
-    def _exchange(self, pipes: Pipes, line: bytes, deadline: float, seconds: float) -> bytes:
+    def _exchange(self, pipes: Pipes, line: bytes, seconds: float) -> bytes:
         pipes.send(line + b"\n")
+        begun = time.monotonic()
         had_computed: float | None = None  # looked up only for a request that is not answered at once
+        had_queued = 0.0
         is_slow = False
         while True:
             pieces = pipes.receive(_POLL_SECONDS)
             if not (pieces or is_slow):
                 is_slow, had_computed = True, processor_seconds(self._process.pid)
+                had_queued = queued_seconds(self._process.pid)
             if not pieces and self._process.poll() is not None:
                 raise self._exit_error(pipes)  # something that it started holds its pipes open
             for name, piece in sorted(pieces, key=_errors_first):
@@ -136,8 +140,13 @@ class LineProcess:
                     raise self._exit_error(pipes)
                 elif (answer := self._take(piece, asked=not pipes.unsent)) is not None:
                     return answer
-            if time.monotonic() >= deadline:
-                raise self._timeout_error(seconds, pipes.unsent, len(line) + 1, had_computed)
+            waited = time.monotonic() - begun
+            if waited < seconds:
+                continue
+            # A process that had no processor for a part of this time is not slow: this machine is busy.
+            queued = queued_seconds(self._process.pid) - had_queued if is_slow else 0.0
+            if waited >= seconds * _LONGER or waited - queued >= seconds:
+                raise self._timeout_error(seconds, queued, pipes.unsent, len(line) + 1, had_computed)
 
     def _take(self, piece: bytes, *, asked: bool) -> bytes | None:
         """Take in output; return a whole line once there is one. `asked`: the whole request has been sent."""
@@ -168,8 +177,13 @@ class LineProcess:
 
     # ------------------------------------------------------------------------------------------------ what went wrong
 
-    def _timeout_error(self, seconds: float, unsent: int, asked: int, had_computed: float | None) -> TargetError:
-        """Return that a request of `asked` bytes was not answered; `had_computed` is what had been computed before."""
+    def _timeout_error(
+        self, seconds: float, queued: float, unsent: int, asked: int, had_computed: float | None
+    ) -> TargetError:
+        """Return that a request of `asked` bytes was not answered, also not in the time without a processor, `queued`.
+
+        `had_computed` is the processor time that the process had used before.
+        """
         now = None if had_computed is None else processor_seconds(self._process.pid)
         about, computed = f"the request has {counted(asked, 'byte')}", 0.0
         if now is not None and had_computed is not None:
@@ -182,6 +196,8 @@ class LineProcess:
         else:
             what = f"does not answer within {seconds:g} s"
         hint = _FLUSH_HINT if self._has_answered or self._out else f"{_FLUSH_HINT}; {_BUILD_HINT}"
+        if queued >= seconds / 10:
+            about += f"; the {queued:.0f} s in which this machine gave it no processor do not count"
         if computed >= _COMPUTING * seconds:
             hint = _COMPUTING_HINT
         return self._error(what, self._out, hint=hint, detail=about)
