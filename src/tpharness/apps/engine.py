@@ -32,6 +32,7 @@ from tpharness.apps.effects import (
     MountedLedger,
     counting_alone,
 )
+from tpharness.apps.fixes import with_fixes
 from tpharness.apps.judge import demand_should, judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
@@ -313,6 +314,7 @@ async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> lis
     except NotPlayedError as error:
         return [_not_applicable(case, str(error), time.monotonic() - begun)]
     result = judge_app(evidence, seconds=time.monotonic() - begun)
+    result = with_fixes(result, {asked.agent for _, asked in evidence.asked}, stage.config)
     thread = judge_thread(evidence) if result.outcome is not Outcome.ERRORED else None
     if stage.process is not None and any(t.reply is not None and not t.reply.status for t in evidence.turns):
         await stage.process.has_exited()

@@ -58,6 +58,7 @@ class Asked:
     unplanned: bool = False
     is_retry: bool = False
     body: Any = None
+    agent: str = ""
     content_type: str = ""
     written: tuple[bytes, ...] = ()
     held_at: int | None = None
@@ -80,6 +81,7 @@ class Asked:
             unplanned=exchange.unplanned,
             is_retry=exchange.retry_of is not None,
             body=exchange.body,
+            agent=exchange.agent,
             content_type=exchange.content_type,
             written=tuple(exchange.written),
             held_at=exchange.held_at,

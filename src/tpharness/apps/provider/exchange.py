@@ -95,6 +95,11 @@ class Exchange:
         """The texts of the user's messages, in order."""
         return tuple(message.text for message in self.history if message.role == "user")
 
+    @property
+    def agent(self) -> str:
+        """What the application calls itself: its User-Agent."""
+        return next((value for name, value in self.headers.items() if name.lower() == "user-agent"), "")
+
     def knows(self, words: str) -> bool:
         """Whether the request holds these words in a message of the user."""
         return words in "\n".join(self.user_texts)
