@@ -92,9 +92,11 @@ def judging_without_end(place: Place) -> Iterator[Seen]:
         seen = f"2,000 and 10,000 calls that are not answered: {took[0]:.1f} and {took[1]:.1f} s of processor time"
         yield Seen(seen, held=grown <= 5 * 1.2)
     process = place.start(*words, "--report", "json:r.json", stderr=subprocess.PIPE, env={"CALLS": "20000"})
-    while cpu_of(process.pid) < 3 and process.poll() is None:
+    while cpu_of(process.pid) < 3 and not place.has_ended(process):
         time.sleep(0.01)
-    used, begun = cpu_of(process.pid), time.monotonic()
+    too_early = place.has_ended(process)  # of a machine so busy that its limits of time have ended it
+    used = used_after = cpu_of(process.pid)
+    begun = time.monotonic()
     process.send_signal(signal.SIGINT)
     while time.monotonic() < begun + 40 and not place.has_ended(process):
         used_after = cpu_of(process.pid)
@@ -105,7 +107,8 @@ def judging_without_end(place: Place) -> Iterator[Seen]:
     reported = (place.folder / "r.json").exists()
     seen = f"one Ctrl-C: {'ended' if ended else 'still running'} after {used_after - used:.2f} s of processor time "
     seen += f"({clock:.1f} s by the clock), {'a' if reported else 'no'} report"
-    held = ended and reported and used_after - used <= 1 and "Traceback" not in words_of_it
+    seen = "20,000 calls: ended before a Ctrl-C" if too_early else seen
+    held = ended and reported and not too_early and used_after - used <= 1 and "Traceback" not in words_of_it
     yield Seen(seen + (", a traceback" if "Traceback" in words_of_it else ""), held=held)
 
 
