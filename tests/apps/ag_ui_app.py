@@ -22,6 +22,7 @@ class Stream(StrEnum):
     SNAPSHOTS = "results are in snapshots alone, as LlamaIndex sends them"
     OPEN_TEXT = "a text is left open at the end"
     NO_START = "the run does not begin with RUN_STARTED"
+    FINISHES_ANYWAY = "RUN_FINISHED follows RUN_ERROR, as where it is written in a finally"
 
 
 class AgUiApp(ChatApp):
@@ -118,6 +119,8 @@ class AgUiWriter(Writer):
                     yield {"type": "TOOL_CALL_RESULT", "messageId": result["id"], **_but(result, "id")}
             case "error":
                 yield {"type": "RUN_ERROR", "message": chunk["errorText"]}
+                if self._stream is Stream.FINISHES_ANYWAY:
+                    yield {"type": "RUN_FINISHED", **self._ids}
             case "finish":
                 yield {"type": "RUN_FINISHED", **self._ids}
 

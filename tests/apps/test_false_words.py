@@ -192,11 +192,16 @@ def test_an_application_on_ag_ui_is_read_as_its_own_client_reads_it(stream: Stre
 
 
 @pytest.mark.parametrize(
-    ("stream", "code"), [(Stream.OPEN_TEXT, "ag-ui-open-at-end"), (Stream.NO_START, "ag-ui-first-event")]
+    ("stream", "case", "code"),
+    [
+        (Stream.OPEN_TEXT, "uncut/tool-call", "ag-ui-open-at-end"),
+        (Stream.NO_START, "uncut/tool-call", "ag-ui-first-event"),
+        (Stream.FINISHES_ANYWAY, "model-fails/error-status", "ag-ui-after-end"),
+    ],
 )
-def test_a_stream_is_refused_by_the_rules_of_its_own_wire(stream: Stream, code: str) -> None:
-    """Where AG-UI's client ends it, and not where that of the AI SDK would."""
-    (result,) = play(AgUiApp(stream), "uncut/tool-call", **AG_UI)
+def test_a_stream_is_refused_by_the_rules_of_its_own_wire(stream: Stream, case: str, code: str) -> None:
+    """Where AG-UI's client ends it, and not where that of the AI SDK would; also behind an error that was reported."""
+    (result,) = play(AgUiApp(stream), case, **AG_UI)
     refused = [finding for finding in result.findings if finding.code == "stream-refused"]
     assert result.outcome is Outcome.FAILED
     assert refused

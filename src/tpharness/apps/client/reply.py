@@ -157,13 +157,13 @@ class Reply:
     @property
     def refused(self) -> str:
         """Why the client of this wire would have ended the stream itself, or the error that the application sent."""
-        own_rules = self._translator is not None and not self.fold.is_reported
+        own_rules = self._translator is not None and (self._refused_by_wire or not self.fold.is_reported)
         return self._refused_by_wire if own_rules else self.fold.error
 
     @property
     def reports_error(self) -> bool:
-        """Whether the stream ended for the client with an error chunk."""
-        return self.fold.is_reported
+        """Whether the stream ended for the client with an error chunk, and with nothing behind it that it refuses."""
+        return self.fold.is_reported and not self._refused_by_wire
 
     @property
     def finish_reason(self) -> str | None:
