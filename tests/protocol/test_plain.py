@@ -20,9 +20,10 @@ from tests.places import places, replace_at
 
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.generate.kinds import GENERATORS, FuzzKind
+from tpharness.protocol import rules
 from tpharness.protocol.plain import LARGE_CONTENT, plain_size
 from tpharness.protocol.rules import check, check_thread
-from tpharness.protocol.rules.every import find_broken
+from tpharness.protocol.rules.every import find_broken, find_broken_events
 
 _AT = "2020-01-01T00:00:00Z"
 
@@ -65,6 +66,9 @@ def _hold_to_the_rules(thread: Any) -> bool:
     for observations in (False, True):
         if plain[observations]:
             assert _wrong(thread, observations=observations) == []
+    events: list[str] = []
+    if plain_size(thread, events=events) is not None:
+        assert _wrong(thread, observations=False) == (find_broken_events(thread) if events else [])
     return plain[False]
 
 
@@ -134,6 +138,78 @@ def test_a_large_content_is_not_plain(length: int, plain: bool) -> None:
     assert thread["turns"][1]["messages"][1]["parts"][0]["part_kind"] == "tool-return"
     content = ("turns", 1, "messages", 1, "parts", 0, "content")
     assert _hold_to_the_rules(replace_at(thread, content, "x" * length)) is plain
+
+
+_OWN = {"part_kind": "custom:note", "anything": [{"at": "all"}]}
+_CALL = {"part_kind": "tool-call", "tool_name": "f", "tool_call_id": "c1", "args": {}}
+_RETURN = {"part_kind": "tool-return", "tool_name": "f", "tool_call_id": "c1", "status": "success", "content": 1}
+
+
+def _with_messages(*turns: list[dict[str, Any]]) -> Any:
+    """Return a thread with an agent turn for each list of messages, which follow each other by seconds."""
+    thread = load_good_threads()["tool-call"]
+    agent = next(iter(thread["agents"]))
+    made = []
+    for number, messages in enumerate(turns, 1):
+        at = f"2025-01-20T10:00:0{number}Z"
+        whose = [{"agent_id": agent} if one["message_type"] != "system" else {} for one in messages]
+        dated = [{"timestamp": at, **own, **one} for own, one in zip(whose, messages, strict=True)]
+        times = {"started_at": at, "completed_at": at, "completion_status": "complete"}
+        made.append({"turn_type": "agent", "agent_id": agent, **times, "messages": dated})
+    return {**thread, "turns": made}
+
+
+def _response(*parts: Any) -> dict[str, Any]:
+    return {"message_type": "response", "parts": list(parts)}
+
+
+def _request(*parts: Any) -> dict[str, Any]:
+    return {"message_type": "request", "parts": list(parts)}
+
+
+@pytest.mark.parametrize(
+    ("turns", "plain"),
+    [
+        ([[_response(_OWN, _CALL), _request(_RETURN, _OWN)]], True),
+        ([[_response({**_OWN, "anything": 2**53})]], False),
+        ([[_response({**_OWN, "anything": math.nan})]], False),
+        ([[_response({**_OWN, "part_kind": "own"})]], False),
+        ([[_response(_CALL)], [_request(_RETURN)]], True),
+        ([[_response(_CALL)], [_response({"part_kind": "text", "content": "on"})]], True),
+        ([[_response(_CALL)], [_response({"part_kind": "text", "content": "on"}), _request(_RETURN)]], False),
+        ([[_response(_CALL)], [_request(_RETURN), _request(_RETURN)]], False),
+        ([[_response(_CALL)], [_response(_CALL)]], False),
+        ([[_response(_CALL)], [_request({**_RETURN, "tool_name": "g"})]], False),
+        ([[_response({**_CALL, "tool_call_id": name})] for name in ("c0", "c1")] + [[_request(_RETURN)]], True),
+    ],
+)
+def test_custom_parts_and_calls_that_an_earlier_turn_left_open(turns: Any, plain: bool) -> None:
+    """R7, R30: the first may hold what JSON can; the others are answered before the turn has a response."""
+    assert _hold_to_the_rules(_with_messages(*turns)) is plain
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "codes"),
+    [
+        ("data-tp-thread_end", {}, []),
+        ("data-tp-unknown", {}, ["event-name-reserved"]),
+        ("data-tp-thread_spawn", {}, ["spawn-without-thread"]),
+        ("data-tp-agent_handoff", {"to": "b", "priority": 1}, ["event-with-orchestration"]),
+        ("agent.handoff", {}, ["event-name-of-another-version"]),
+    ],
+)
+def test_of_a_thread_in_doubt_for_its_events_only_their_rules_are_asked(
+    monkeypatch: pytest.MonkeyPatch, name: str, data: Any, codes: list[str]
+) -> None:
+    """Each finding is that of all rules; for what is only observed, all are asked."""
+    event = {"message_type": "system", "event_type": name, "event_data": data}
+    thread = _with_messages([event, _response({"part_kind": "text", "content": "on"})])
+    wanted = _wrong(thread, observations=False)
+    assert [finding.code for finding in wanted] == codes
+    monkeypatch.setattr(check, "ONE_IN", 10**9)
+    monkeypatch.setattr(rules.every, "find_broken", lambda *_, **__: pytest.fail("every rule is asked"))
+    assert check_thread(thread) == wanted
+    assert plain_size(thread, observations=True, events=None) is None
 
 
 def test_a_plain_thread_that_a_rule_objects_to_is_a_mistake_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

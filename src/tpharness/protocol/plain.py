@@ -16,7 +16,8 @@ import msgspec
 import orjson
 from msgspec import UNSET
 
-from tpharness.facts import are_unparsed, is_base64, is_uuid, parse_tool_args
+from tpharness import protocol
+from tpharness.facts import is_base64, parse_tool_args
 from tpharness.protocol.canonical import order_of_time
 from tpharness.protocol.jcs import are_surely_safe
 from tpharness.protocol.plain_records import (
@@ -25,7 +26,6 @@ from tpharness.protocol.plain_records import (
     PlainCall,
     PlainEvent,
     PlainFile,
-    PlainInput,
     PlainPrompt,
     PlainProviderCall,
     PlainProviderReturn,
@@ -36,7 +36,7 @@ from tpharness.protocol.plain_records import (
     PlainThread,
     PlainUserTurn,
 )
-from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX, Version, is_normative_name
+from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX, Version, is_normative_name, neutral_event_name
 
 __all__ = ["INTERRUPTED", "LARGE_CONTENT", "is_usual_hash", "is_usual_uri", "plain_size"]
 
@@ -56,7 +56,8 @@ _AGENT_PREFIX = "{agent:"
 _CLIENTS_REASON = "incomplete_stream"
 _CONTENT_REF = b'"content_ref"'
 _COUNTS = ("input_tokens", "output_tokens", "thinking_tokens", "total_tokens")
-_NAMESPACES = ("data-", "meta:", "source.")
+_Calls = dict[str, tuple[int, str]]
+"""Order and tool of calls without a return, by their ids."""
 _MOST_BYTES = 6
 """What JSON may take for a character of a text."""
 _HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
@@ -64,15 +65,23 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _USUAL_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
-def plain_size(thread: Any, *, observations: bool = False) -> int | None:
-    """Return the bytes of a thread as JSON if it breaks no rule, nor those that observe, if asked; None if in doubt."""
+def plain_size(thread: Any, *, observations: bool = False, events: list[str] | None = None) -> int | None:
+    """Return the bytes of a thread as JSON if it breaks no rule, nor those that observe, if asked; None if in doubt.
+
+    If `events` is given, the types of normative events are added to it that only the rules of events have to look at.
+    """
+    data: list[Any] = []
     try:
-        read = msgspec.convert(thread, PlainThread)
+        read = _read(thread, data)
         written = orjson.dumps(thread, option=_JSON_ONLY)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError):
         return None
-    data: list[Any] = [read.metadata]
-    if not _keeps_rules(read, data) or not are_surely_safe(data) or (observations and _is_odd(read)):
+    data.append(read.metadata)
+    if (
+        not _keeps_rules(read, data, events)
+        or not are_surely_safe(data)
+        or (observations and protocol.second_look.is_odd(read))
+    ):
         return None
     if not Version(read.version).features.content_refs and _CONTENT_REF in written:
         return None
@@ -80,7 +89,19 @@ def plain_size(thread: Any, *, observations: bool = False) -> int | None:
     return None if size >= LARGE_CONTENT and any(map(_is_large, _returned(read))) else size
 
 
-def _keeps_rules(thread: PlainThread, data: list[Any]) -> bool:
+def _read(thread: Any, data: list[Any]) -> PlainThread:
+    """Return a thread as records; parts of custom kinds, which may hold anything (R7), are added to `data` instead."""
+    try:
+        return msgspec.convert(thread, PlainThread)
+    except msgspec.ValidationError:
+        plain, custom = protocol.second_look.without_custom_parts(thread)
+        if not custom:
+            raise
+    data += custom
+    return msgspec.convert(plain, PlainThread)
+
+
+def _keeps_rules(thread: PlainThread, data: list[Any], events: list[str] | None) -> bool:
     """Whether these records keep the rules; what tools and applications have put into them is added to `data`."""
     agents, version = thread.agents, Version(thread.version)
     created = _order(thread.created_at)
@@ -89,11 +110,9 @@ def _keeps_rules(thread: PlainThread, data: list[Any]) -> bool:
     for key, agent in agents.items():
         if agent.agent_id != key or not _order(agent.created_at):
             return False
-    end, asked = "", False
-    calls: dict[str, tuple[int, str]] = {}
+    end, asked, made = "", False, 0
+    earlier: _Calls = {}  # calls that turns before have left open
     for turn in thread.turns:
-        if calls:  # the turn before has left them open, and something follows
-            return False
         begun = _order(turn.submitted_at if isinstance(turn, PlainUserTurn) else turn.started_at)
         if not begun or begun < end:
             return False
@@ -104,22 +123,27 @@ def _keeps_rules(thread: PlainThread, data: list[Any]) -> bool:
         if limit < begun or turn.agent_id not in agents or not _adds_up(turn):
             return False
         for message in turn.messages:
-            if type(message) is PlainEvent and not _keeps_event(message, agents, version, data):
+            if type(message) is PlainEvent and not _keeps_event(message, agents, version, data, events):
                 return False
-        if not _keeps_messages(turn, begun, limit, calls, data, asked=asked):
+        calls: _Calls = {}
+        if not _keeps_messages(turn, begun, limit, calls, earlier, data, asked=asked):
             return False
+        for call_id, (_, tool) in calls.items():
+            earlier[call_id] = made, tool
+            made += 1
         end, asked = limit, False
     return True
 
 
 def _keeps_messages(
-    turn: PlainAgentTurn, begun: str, limit: str, calls: dict[str, tuple[int, str]], data: list[Any], *, asked: bool
+    turn: PlainAgentTurn, begun: str, limit: str, calls: _Calls, earlier: _Calls, data: list[Any], *, asked: bool
 ) -> bool:
-    """Whether messages stand in order, each with parts in order; `calls` has those that are open, and afterwards too.
+    """Whether messages stand in order, each with parts in order; `calls` gets those that stay open.
 
+    Calls that turns before have left open, which are `earlier`, may be answered before the turn's first response (R30).
     `asked` says that the turn before is the user's, whose input the first request must not repeat (R9).
     """
-    last, written, spoken = begun, turn.started_at, False
+    last, written, spoken, waiting = begun, turn.started_at, False, earlier
     for message in turn.messages:
         if message.timestamp != written:
             written = message.timestamp
@@ -132,9 +156,10 @@ def _keeps_messages(
         if message.agent_id != turn.agent_id or not message.parts:
             return False
         if isinstance(message, PlainResponse):
-            if calls or not _keeps_response(message.parts, calls, data):
+            waiting = calls
+            if calls or not _keeps_response(message.parts, calls, earlier, data):
                 return False
-        elif not _keeps_request(message.parts, calls, data, prompts=spoken or not asked):
+        elif not _keeps_request(message.parts, waiting, data, prompts=spoken or not asked):
             return False
         if data and not are_surely_safe(data):
             return False
@@ -142,7 +167,7 @@ def _keeps_messages(
     return turn.interruption is None or (spoken and not calls)
 
 
-def _keeps_response(parts: list[Any], calls: dict[str, tuple[int, str]], data: list[Any]) -> bool:
+def _keeps_response(parts: list[Any], calls: _Calls, earlier: _Calls, data: list[Any]) -> bool:
     """Whether parts of a response keep the rules; its calls are added, with their order and tool."""
     for part in parts:
         kind = type(part)
@@ -151,7 +176,7 @@ def _keeps_response(parts: list[Any], calls: dict[str, tuple[int, str]], data: l
                 return False
             continue
         if kind is PlainCall:
-            if part.tool_call_id in calls:
+            if part.tool_call_id in calls or part.tool_call_id in earlier:
                 return False
             calls[part.tool_call_id] = len(calls), part.tool_name
             given = part.args
@@ -183,7 +208,7 @@ def _keeps_file(content: dict[str, Any]) -> bool:
     return isinstance(data, str) and is_base64(data)
 
 
-def _keeps_request(parts: list[Any], calls: dict[str, tuple[int, str]], data: list[Any], *, prompts: bool) -> bool:
+def _keeps_request(parts: list[Any], calls: _Calls, data: list[Any], *, prompts: bool) -> bool:
     """Whether parts of a request keep the rules; calls that are answered are removed. `prompts`: it may have some."""
     last, prompted = -1, False
     for part in parts:
@@ -222,19 +247,25 @@ def is_usual_uri(uri: str) -> bool:
     return _SCHEME.match(uri) is not None and not uri.startswith(("file:", "http:"))
 
 
-def _keeps_event(event: PlainEvent, agents: dict[str, PlainAgent], version: Version, data: list[Any]) -> bool:
-    """Whether an event names agents of the thread, and is the application's or an error that says no more."""
+def _keeps_event(
+    event: PlainEvent, agents: dict[str, PlainAgent], version: Version, data: list[Any], events: list[str] | None
+) -> bool:
+    """Whether an event names agents of the thread, and is the application's, one of `events`, or a plain error."""
     name, given = event.event_type, event.event_data
     features = version.features
     if is_normative_name(name) or (features.event_tiers and name.startswith(NORMATIVE_PREFIX)):
-        if name != features.normative_events[ERROR_EVENT] or type(given) is not dict or len(given) != 1:
-            return False
-        if type(given.get("error")) is not str or not given["error"]:
+        if neutral_event_name(name) != ERROR_EVENT and events is not None:
+            events.append(name)
+        elif name != features.normative_events[ERROR_EVENT] or not _says_an_error(given):
             return False
     data.append(given)
     return (event.source_agent is None or event.source_agent in agents) and agents.keys() >= {
         *(event.target_agents or ())
     }
+
+
+def _says_an_error(given: Any) -> bool:
+    return type(given) is dict and len(given) == 1 and type(said := given.get("error")) is str and said != ""
 
 
 def _stop(turn: PlainAgentTurn, version: Version) -> str:
@@ -262,26 +293,6 @@ def _adds_up(turn: PlainAgentTurn) -> bool:
         if stated is not None and sum([getattr(usage, name) or 0 for usage in used]) > stated:
             return False
     return True
-
-
-def _is_odd(thread: PlainThread) -> bool:
-    """Whether something may be worth knowing in a thread that keeps the rules (R2, R7, R12, R49)."""
-    if not all(map(is_uuid, thread.agents)):
-        return True
-    for turn in thread.turns:
-        for message in (turn,) if isinstance(turn, PlainUserTurn) else turn.messages:
-            if isinstance(message, PlainEvent):
-                if not message.event_type.startswith(_NAMESPACES):
-                    return True
-                continue
-            for part in message.parts:
-                if isinstance(part, PlainInput | PlainPrompt) and INTERRUPTED in str(part.content):
-                    return True
-                if isinstance(part, PlainFile) and part.content["kind"].endswith("-url"):
-                    return True
-                if isinstance(part, PlainCall | PlainProviderCall) and are_unparsed(part.args):
-                    return True
-    return False
 
 
 def _returned(thread: PlainThread) -> Iterable[Any]:

@@ -32,7 +32,7 @@ from tpharness.protocol.rules.unwritten import find_unwritten_fields
 from tpharness.protocol.rules.usage import find_bad_usage
 from tpharness.protocol.versions import Version
 
-__all__ = ["RULES", "find_broken"]
+__all__ = ["RULES", "find_broken", "find_broken_events"]
 
 
 def find_broken(thread: Any, *, observations: bool, fits: bool, safe: bool) -> list[Finding]:
@@ -41,6 +41,16 @@ def find_broken(thread: Any, *, observations: bool, fits: bool, safe: bool) -> l
     if misfits:
         return [*misfits, *keep_first(() if safe else _unsafe(thread))]
     return keep_first(chain(_broken_rules(thread, observations=observations), () if safe else _unsafe(thread)))
+
+
+def find_broken_events(thread: Any) -> list[Finding]:
+    """Return what is wrong with the events of a thread that keeps its schema and all other rules."""
+    index = build_index(thread)
+    finders = _finders(index.version, observations=False)
+    found = (
+        finding for find in (find_bad_event_names, find_bad_event_data) if find in finders for finding in find(index)
+    )
+    return keep_first(finding for finding in found if finding.level is not Level.MAY)
 
 
 def _broken_rules(thread: Any, *, observations: bool) -> Iterator[Finding]:
