@@ -19,6 +19,9 @@ from tests.model_apis.cases import (
     assistant,
     chat_answer,
     chat_call,
+    converse,
+    converse_call,
+    converse_result,
     native_call,
     native_result,
     result,
@@ -37,6 +40,7 @@ MODELS = (None, "claude-sonnet-4-5", "gpt-5", "gemini-3-pro")
 """Names that decide what their API takes."""
 
 MENDED = {"C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "C11", "C12", "C13", "C14", "C16", "C17", "C20"}
+MENDED |= {"C23", "C24", "C25", "R14", "B1", "B3", "B4", "B5", "B7", "B9", "B10", "B11"}
 MENDED |= {"R1", "R3", "R4", "R6", "R7", "R8", "R10", "R11", "R13"}
 MENDED |= {"A1", "A3", "A4", "A5", "A8", "A11", "A12", "A13", "A14", "A17", "A18", "A19", "A20", "A22"}
 MENDED |= {"O1", "O2", "O3"}
@@ -45,6 +49,7 @@ MENDED |= {"O1", "O2", "O3"}
 
 MORE = (
     Case("O1", [user(), native_call(arguments='{"city": "Paris"}'), native_result()], None, "", ""),
+    Case("B11", [converse("Hi"), converse_call("a b"), converse(converse_result("a b"))], None, "", ""),
     Case("A17", [user(), assistant([use("a.b")]), user([result("a.b")])], None, "", ""),
 )
 """What breaks rules of which the cases cannot be mended: half arguments, ids of the API's own tools."""

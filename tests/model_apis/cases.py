@@ -919,6 +919,106 @@ CASES = (
         Options(server="moonshot"),
     ),
     Case(
+        "C13",
+        [user(), {"role": "assistant", "content": "Yes?", "reasoning_content": "hm"}, user()],
+        [user(), {"role": "assistant", "content": "Yes?", "reasoning": "hm"}, user()],
+        "/1/reasoning_content",
+        "property 'messages.1.assistant.reasoning_content' is unsupported",
+        Options(server="cerebras"),
+    ),
+    Case(
+        "C20",
+        [user(), {**chat_call("c1"), "content": None}, chat_answer("c1")],
+        [user(), {**chat_call("c1"), "content": ""}, chat_answer("c1")],
+        "/1",
+        "Invalid request content: Each message must have at least one content element.",
+        Options(server="xai"),
+    ),
+    Case(
+        "C23",
+        [{**user(), "timestamp": 1}],
+        [user()],
+        "/0/timestamp",
+        "'messages.0' : for 'role:user' the following must be satisfied[('messages.0' : property 'timestamp' is "
+        "unsupported",
+        Options(server="groq"),
+    ),
+    Case(
+        "C23",
+        [user(), {"role": "assistant", "content": "Yes?", "reasoning_details": []}, user()],
+        [user(), {"role": "assistant", "content": "Yes?", "reasoning_content": "hm"}, user()],
+        "/1/reasoning_details",
+        "Extra inputs are not permitted, field: 'messages[1].reasoning_details'",
+        Options(server="fireworks"),
+    ),
+    Case(
+        "C24",
+        [{"role": "system", "content": [text("Be kind.")]}, user()],
+        [{"role": "system", "content": "Be kind."}, user([text("Hi")])],
+        "/0/content",
+        "'messages.0' : for 'role:system' the following must be satisfied[('messages.0.content' : value must be a "
+        "string)]",
+        Options(server="groq"),
+    ),
+    Case(
+        "C24",
+        [user(), {"role": "assistant", "content": [text("Yes?")]}, user()],
+        [{"role": "system", "content": [text("Be kind.")]}, user(), {"role": "assistant", "content": "Yes?"}, user()],
+        "/1/content",
+        "Message content as a list is only supported for user messages.",
+        Options(server="nim"),
+    ),
+    *(
+        Case(
+            "C25",
+            [user(), {"role": "assistant", "content": ""}, user()],
+            [user(), {"role": "assistant", "content": "Yes?"}, user()],
+            "/1/content",
+            words,
+            Options(server=server),
+        )
+        for server, words in (
+            ("mistral", "Assistant message must have either content or tool_calls, but not none."),
+            ("moonshot", "Invalid request: the message at position 1 with role 'assistant' must not be empty"),
+        )
+    ),
+    Case(
+        "C26",
+        [{"role": "system", "content": "Be kind."}, chat_call("c1"), chat_answer("c1")],
+        [user(), chat_call("c1"), chat_answer("c1")],
+        "/0",
+        '"code":"1214"',
+        Options(server="zhipu"),
+    ),
+    *(
+        Case("R14", [user(), bad, assistant(), user()], [user(), good, assistant(), user()], pointer, words)
+        for bad, good, pointer, words in (
+            (
+                {"type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "x"}},
+                {
+                    "type": "web_search_call",
+                    "status": "completed",
+                    "action": {"type": "search", "query": "x"},
+                    "id": "ws_1",
+                },
+                "/1",
+                "Missing required parameter: 'input[1].id'.",
+            ),
+            (
+                {"type": "reasoning", "id": "rs_1", "encrypted_content": "x"},
+                {"type": "reasoning", "id": "rs_1", "encrypted_content": "x", "summary": []},
+                "/1",
+                "Missing required parameter: 'input[1].summary'.",
+            ),
+            (
+                {"type": "reasoning", "id": "rs_1", "encrypted_content": "x", "summary": [], "status": None},
+                {"type": "reasoning", "id": "rs_1", "encrypted_content": "x", "summary": [], "status": "completed"},
+                "/1/status",
+                "Unknown parameter: 'input[1].status'.",
+            ),
+        )
+    ),
+    Case(
         "R13",
         [user(), call("c" * 65), output("c" * 65)],
         [user(), call("c" * 64), output("c" * 64)],

@@ -53,8 +53,8 @@ def test_a_rule_finds_what_breaks_it_and_only_it(case: Case) -> None:
 
 
 def test_every_rule_has_a_payload_that_breaks_it() -> None:
-    """C1–C22, R1–R13, A1–A24, G1–G8, O1–O6, B1–B13, each once, and each seen failing."""
-    counts = {"C": 22, "R": 13, "A": 24, "G": 8, "O": 6, "B": 13}
+    """C1–C26, R1–R14, A1–A24, G1–G8, O1–O6, B1–B13, each once, and each seen failing."""
+    counts = {"C": 26, "R": 14, "A": 24, "G": 8, "O": 6, "B": 13}
     ids = [f"{letter}{n}" for letter, last in counts.items() for n in range(1, last + 1)]
     assert [rule.id for rule in RULES] == ids
     assert {case.rule for case in CASES} == set(ids)
@@ -75,12 +75,13 @@ def test_only_what_is_refused_is_a_must() -> None:
         *(
             "C5",
             "C8",
-            *(f"C{number}" for number in range(9, 23)),
+            *(f"C{number}" for number in range(9, 27)),
             "R5",
             "R6",
             "R9",
             "R11",
             "R12",
+            "R14",
             "A9",
             "A13",
             "A18",
@@ -88,6 +89,7 @@ def test_only_what_is_refused_is_a_must() -> None:
             "A23",
             "G6",
             "G8",
+            "B7",
         ),
     }
     assert {rule.id for rule in RULES if rule.kind.level is Level.MAY} == {"A7", "O4", "O5", "O6", "B13"}
@@ -114,6 +116,7 @@ def test_only_what_is_refused_is_a_must() -> None:
             "G6",
             "G8",
             "B13",
+            "B7",
         ),
     }
 

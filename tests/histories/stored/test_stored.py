@@ -584,6 +584,17 @@ def _blocks(*more: Any) -> list[Any]:
     return [user, {"role": "assistant", "content": calls}, {"role": "user", "content": [answered, *more]}]
 
 
+def _converse(*more: Any) -> list[Any]:
+    calls: list[Any] = [{"toolUse": {"toolUseId": one, "name": "book", "input": {}}} for one in ("c1", "c2")]
+    answered = {"toolResult": {"toolUseId": "c1", "content": [{"text": "HOTEL-77"}]}}
+    asked, then = ({"role": "user", "content": [{"text": said}]} for said in ("Hi", "And?"))
+    return [
+        asked,
+        {"role": "assistant", "content": calls},
+        {"role": "user", "content": [answered, *more, *then["content"]]},
+    ]
+
+
 def _items(*more: Any) -> list[Any]:
     calls = [{"type": "function_call", "call_id": i, "name": "book", "arguments": "{}"} for i in ("c1", "c2")]
     answered = {"type": "function_call_output", "call_id": "c1", "output": "HOTEL-77"}
@@ -595,6 +606,10 @@ CLOSED: Mapping[str, tuple[Any, Any]] = {
     "anthropic": (
         _blocks(),
         _blocks({"type": "tool_result", "tool_use_id": "c2", "content": NO_RESULT, "is_error": True}),
+    ),
+    "bedrock": (
+        _converse(),
+        _converse({"toolResult": {"toolUseId": "c2", "content": [{"text": NO_RESULT}], "status": "error"}}),
     ),
     "openai-responses": (
         _items(),

@@ -14,8 +14,9 @@ from typing import Any
 from tpharness.findings import Finding
 from tpharness.histories.stored.arguments import read_object
 from tpharness.histories.stored.request_draft import GONE, SAME, Draft, Mended
-from tpharness.model_apis.history_parts import compact_json
+from tpharness.model_apis.history_parts import NO_WORDS, compact_json
 from tpharness.model_apis.openai_chat.history import thinking_as_text
+from tpharness.model_apis.openai_chat.server_history import NO_ANSWER
 from tpharness.model_apis.shape import string
 from tpharness.protocol.parse import parse_json
 
@@ -73,6 +74,35 @@ def _with_empty_thinking(entry: Any) -> Any:
 
 def _with_empty_text(entry: Any) -> Any:
     return {**entry, "content": ""}
+
+
+def _with_summary(item: Any) -> Any:
+    """Return reasoning with the list that it needs; R14 is about the ids of other items too, which nobody knows."""
+    return {**item, "summary": []} if item.get("type") == "reasoning" else SAME
+
+
+def _complete_reasoning(draft: Draft, found: list[Finding]) -> Iterator[Mended]:
+    for number, finding in enumerate(found):
+        pointer = finding.place.pointer or ""
+        lost = pointer.endswith("/status")
+        if draft.edit(pointer, _gone if lost else _with_summary):
+            yield Mended(number=number, done=_LEFT_OUT if lost else "an empty summary added")
+
+
+def _with_words(content: Any) -> Any:
+    return content or [{"text": NO_WORDS}]
+
+
+def _result_as_text(value: Any) -> Any:
+    """Return an item of a result as its JSON text: it is no object, or has a key that Bedrock reads otherwise."""
+    return {"text": compact_json(value["json"])} if isinstance(value, Mapping) and "json" in value else SAME
+
+
+def _converse_values(draft: Draft, found: list[Finding]) -> Iterator[Mended]:
+    """B10: the input of a call is parsed before, where it is the text of an object."""
+    for number, finding in enumerate(found):
+        if draft.edit(finding.place.pointer or "", _result_as_text, up=1):
+            yield Mended(number=number, done="written as text")
 
 
 def _thinking_in_text(entry: Any) -> Any:
@@ -189,6 +219,7 @@ _PARSED = "the text parsed"
 _UNWRAPPED = "written as the text of one object"
 _ID_LEFT_OUT = "its id left out: the API gives ids itself"
 _LEFT_OUT = "left out"
+_JOINED = "its texts joined"
 
 MENDS: Mapping[str, Callable[[Draft, list[Finding]], Iterator[Mended]]] = {
     "chat-call-untyped": _at(_written_as_text, "written as JSON text"),
@@ -199,6 +230,10 @@ MENDS: Mapping[str, Callable[[Draft, list[Finding]], Iterator[Mended]]] = {
     ),
     "chat-thinking-refused": _at(_thinking_in_text, "put into the text of the message", up=1),
     "chat-content-null": _at(_with_empty_text, "an empty text written"),
+    "chat-field-unknown": _at(_gone, _LEFT_OUT),
+    "chat-content-parted": _at(_joined_texts, _JOINED),
+    "chat-answer-blank": _at(partial(_other, NO_ANSWER), f"the assistant says {NO_ANSWER!r}"),
+    "responses-field-missing": _complete_reasoning,
     "chat-name-malformed": _find_names,
     "responses-arguments-not-object": _at(_unwrapped, _UNWRAPPED),
     "responses-id-malformed": _at(_without_id, _ID_LEFT_OUT, up=1),
@@ -209,8 +244,10 @@ MENDS: Mapping[str, Callable[[Draft, list[Finding]], Iterator[Mended]]] = {
     "anthropic-block-untyped": _drop_thinking,
     "anthropic-thinking-last": _drop_thinking,
     "anthropic-prefill-space": _at(_without_space, "the space at its end left out"),
+    "bedrock-error-silent": _at(_with_words, f"the text {NO_WORDS!r} written"),
+    "bedrock-value-untyped": _converse_values,
     "ollama-arguments-untyped": _at(_parsed, _PARSED),
-    "ollama-content-untyped": _at(_joined_texts, "its texts joined"),
+    "ollama-content-untyped": _at(_joined_texts, _JOINED),
     "ollama-image-unreadable": _at(_bare_data, "what stands before the data left out"),
 }
 """What is done about the findings of a rule, by their code."""

@@ -27,7 +27,7 @@ def _index(draft: Draft, finding: Finding) -> int:
 
 
 def _join(draft: Draft, found: list[Finding]) -> Iterator[Mended]:
-    """C5: what is said twice in a row is said at once; a message with fields of its own stays alone."""
+    """C5, B7: what is said twice in a row is said at once; a message with fields of its own stays alone."""
     for number in reversed(range(len(found))):
         index = _index(draft, found[number])
         before, entry = draft.entries[index - 1], draft.entries[index]
@@ -129,7 +129,13 @@ def _ids(entry: Mapping[str, Any], new: Callable[[str, bool], str]) -> dict[str,
 
 
 def _of_call(one: Any, kinds: tuple[str, ...] | None, new: Callable[[str, bool], str]) -> Any:
-    if not isinstance(one, Mapping) or (kinds is not None and one.get("type") not in kinds):
+    if not isinstance(one, Mapping):
+        return one
+    for kind in ("toolUse", "toolResult"):
+        held = one.get(kind)
+        if isinstance(held, Mapping) and isinstance(held.get("toolUseId"), str):
+            return {**one, kind: {**held, "toolUseId": new(held["toolUseId"], kind == "toolResult")}}
+    if kinds is not None and one.get("type") not in kinds:
         return one
     name = "tool_use_id" if one.get("type") == "tool_result" else "id"
     call_id = one.get(name)
@@ -137,7 +143,7 @@ def _of_call(one: Any, kinds: tuple[str, ...] | None, new: Callable[[str, bool],
 
 
 def _shorten(draft: Draft, found: list[Finding]) -> Iterator[Mended]:
-    """C11, C17, R13, A17: ids of other letters, or longer ones; another answer to the same call gets the same."""
+    """C11, C17, R13, A17, B11: ids of other letters, or longer ones; another answer to the same call gets the same."""
     asked = {call_id: number for number, finding in reversed([*enumerate(found)]) for call_id in _named(finding)}
     shorter: dict[str, str] = {}
 
@@ -183,6 +189,8 @@ MENDS: Mapping[str, Callable[[Draft, list[Finding]], Iterator[Mended]]] = {
     "chat-call-id-long": _shorten,
     "chat-id-too-long": _shorten,
     "anthropic-id-malformed": _shorten,
+    "bedrock-id-malformed": _shorten,
+    "bedrock-same-role-twice": _join,
     "anthropic-call-id-reused": _rename_later,
     "anthropic-system-misplaced": _system_into_its_field,
     "responses-reasoning-torn": _drop_reasoning,

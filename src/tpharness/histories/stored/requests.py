@@ -8,7 +8,9 @@ is taken then is for the rules to say.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from tpharness.findings import Finding, Kind, Level
@@ -57,7 +59,13 @@ def find_half_arguments(value: Any, name: str) -> list[Finding]:
 
 
 def _bring_together(draft: Draft, name: str, drop_results: bool) -> list[Change]:
-    repair = {"openai-chat": _chat, "anthropic": _anthropic, "openai-responses": _responses}.get(name)
+    repairs: dict[str, Callable[[Draft, bool], tuple[list[_Placed], list[Change]]]] = {
+        "openai-chat": _chat,
+        "anthropic": _anthropic,
+        "openai-responses": _responses,
+        "bedrock": _converse,
+    }
+    repair = repairs.get(name)
     if repair is None:
         return []
     made, changes = repair(draft, drop_results)
@@ -136,10 +144,19 @@ def _is_half(arguments: Any) -> bool:
     return are_half(arguments) or are_half(whole)
 
 
-# ------------------------------------------------------------------------------------------------ anthropic
+# ------------------------------------------------------------------------------------------------ blocks
 
 
-def _anthropic(draft: Draft, drop_results: bool) -> tuple[list[_Placed], list[Change]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BlockApi:
+    """An API whose messages are lists of blocks: how one is read, what closes a call, whether results come first."""
+
+    read: Callable[[Mapping[str, Any], str, list[Change]], StoredPart]
+    close: Callable[[StoredPart], dict[str, Any]]
+    results_first: bool = False
+
+
+def _in_blocks(draft: Draft, drop_results: bool, *, api: _BlockApi) -> tuple[list[_Placed], list[Change]]:
     changes: list[Change] = []
     sequence = []
     for pointer, entry in draft.pairs():
@@ -148,10 +165,12 @@ def _anthropic(draft: Draft, drop_results: bool) -> tuple[list[_Placed], list[Ch
         parts = []
         for k, block in enumerate(blocks):
             place = f"{pointer}/content/{k}"
-            if isinstance(block, Mapping) and block.get("type") == "text" and not str(block.get("text") or "").strip():
+            if not isinstance(block, Mapping):
+                parts.append(StoredPart(kind="other", pointer=place, raw=block))
+            elif "text" in block and block.get("type", "text") == "text" and not str(block["text"] or "").strip():
                 changes.append(Change(kind=p.EMPTY, pointer=place, done="left out", ruling="R24"))
             else:
-                parts.append(_block(block, place, changes))
+                parts.append(api.read(block, place, changes))
         kind: Any = "response" if entry.get("role") == "assistant" else "request"
         if kind == "request":
             for part in parts:
@@ -159,10 +178,10 @@ def _anthropic(draft: Draft, drop_results: bool) -> tuple[list[_Placed], list[Ch
         sequence.append(
             StoredMessage(kind=kind, pointer=pointer, raw=entry, parts=parts, must_answer=kind == "response")
         )
-    repairing = Repairing(sequence, close=_closed_block, drop_results=drop_results)
+    repairing = Repairing(sequence, close=api.close, drop_results=drop_results)
     made: list[_Placed] = []
     for message in repairing.messages:
-        answers_first = sorted(message.parts, key=lambda part: part.kind != "answer")
+        answers_first = sorted(message.parts, key=lambda part: api.results_first and part.kind != "answer")
         if answers_first != message.parts:
             done = "its results put before what the user says"
             changes.append(
@@ -178,21 +197,26 @@ def _anthropic(draft: Draft, drop_results: bool) -> tuple[list[_Placed], list[Ch
     return made, [*changes, *repairing.changes]
 
 
-def _block(block: Any, pointer: str, changes: list[Change]) -> StoredPart:
-    if not isinstance(block, Mapping):
-        return StoredPart(kind="other", pointer=pointer, raw=block)
+def _with_object(called: Mapping[str, Any], pointer: str, changes: list[Change]) -> Mapping[str, Any]:
+    """Return what a block says of a call, with the arguments as an object if they came as the text of one."""
+    arguments = called.get("input")
+    if not isinstance(arguments, str) or (whole := read_object(arguments)) is None:
+        return called
+    place = f"{pointer}/input"
+    changes.append(Change(kind=p.TEXT_ARGUMENTS, pointer=place, done="the text parsed", got=arguments, ruling="R12"))
+    return {**called, "input": whole}
+
+
+def _call(raw: Any, called: Mapping[str, Any], call_id: Any, pointer: str) -> StoredPart:
+    identity = (called.get("name"), json.dumps(called.get("input"), sort_keys=True, default=repr))
+    named: Any = {"call_id": str(call_id), "tool": str(called.get("name")), "half": are_half(called.get("input"))}
+    return StoredPart(kind="call", pointer=pointer, raw=raw, identity=identity, **named)
+
+
+def _anthropic_block(block: Mapping[str, Any], pointer: str, changes: list[Change]) -> StoredPart:
     if block.get("type") == "tool_use":
-        arguments = block.get("input")
-        if isinstance(arguments, str) and (whole := read_object(arguments)) is not None:
-            place = f"{pointer}/input"
-            changes.append(
-                Change(kind=p.TEXT_ARGUMENTS, pointer=place, done="the text parsed", got=arguments, ruling="R12")
-            )
-            block = {**block, "input": whole}
-        identity = (block.get("name"), json.dumps(block.get("input"), sort_keys=True, default=repr))
-        half = are_half(block.get("input"))
-        named: Any = {"call_id": str(block.get("id")), "tool": str(block.get("name"))}
-        return StoredPart(kind="call", pointer=pointer, raw=block, half=half, identity=identity, **named)
+        block = _with_object(block, pointer, changes)
+        return _call(block, block, block.get("id"), pointer)
     if block.get("type") == "tool_result":
         failed = block.get("is_error") is True
         said: Any = {"call_id": str(block.get("tool_use_id")), "content": block.get("content"), "identity": block}
@@ -202,6 +226,28 @@ def _block(block: Any, pointer: str, changes: list[Change]) -> StoredPart:
 
 def _closed_block(call: StoredPart) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call.call_id, "content": NO_RESULT, "is_error": True}
+
+
+_anthropic = partial(_in_blocks, api=_BlockApi(read=_anthropic_block, close=_closed_block, results_first=True))
+
+
+def _converse_block(block: Mapping[str, Any], pointer: str, changes: list[Change]) -> StoredPart:
+    called, result = block.get("toolUse"), block.get("toolResult")
+    if isinstance(called, Mapping):
+        called = _with_object(called, f"{pointer}/toolUse", changes)
+        return _call({**block, "toolUse": called}, called, called.get("toolUseId"), pointer)
+    if isinstance(result, Mapping):
+        said: Any = {"call_id": str(result.get("toolUseId")), "content": result.get("content"), "identity": block}
+        return StoredPart(kind="answer", pointer=pointer, raw=block, failed=result.get("status") == "error", **said)
+    text = block.get("text")
+    return StoredPart(kind="other", pointer=pointer, raw=block, text=text if isinstance(text, str) else "")
+
+
+def _closed_in_converse(call: StoredPart) -> dict[str, Any]:
+    return {"toolResult": {"toolUseId": call.call_id, "content": [{"text": NO_RESULT}], "status": "error"}}
+
+
+_converse = partial(_in_blocks, api=_BlockApi(read=_converse_block, close=_closed_in_converse))
 
 
 # ------------------------------------------------------------------------------------------------ responses

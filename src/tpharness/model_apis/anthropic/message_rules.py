@@ -219,11 +219,12 @@ RULES: tuple[ApiRule, ...] = (
         6,
         Kind("anthropic-prefill"),
         "This model does not support assistant message prefill. The conversation must end with a user message.",
-        source="HKUDS/nanobot#3297, llm-exe/llm-exe#503; anthropic SDK, docstring; paused turns: "
+        source="HKUDS/nanobot#3297, llm-exe/llm-exe#503; where the output has a format, older models too: "
+        "agentjido/req_llm#642; anthropic SDK, docstring; paused turns: "
         "anthropics/anthropic-sdk-python#1507",
         confidence=Confidence.REPORTED,
         find=_find_prefill,
-        only="Claude 4.6 and later",
+        only="Claude 4.6 and later; any Claude where the output has a format",
     ),
     anthropic_rule(
         7,

@@ -27,7 +27,9 @@ def _has_options(body: Mapping[str, Any]) -> bool:
 
 
 def _decide(body: Mapping[str, Any], model: str) -> Iterator[Decision]:
-    if (prefill := takes_prefill(model)) is not None:
+    if body.get("output_format") is not None or value_of(body.get("output_config"), "format") is not None:
+        yield "the output has a format", "prefill", False
+    elif (prefill := takes_prefill(model)) is not None:
         yield f"{model} {'takes' if prefill else 'does not take'} prefill", "prefill", prefill
     if (system := takes_system_messages(model)) is False:
         yield f"{model} does not take system messages among the others", "system_messages", system

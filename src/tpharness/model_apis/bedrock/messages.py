@@ -64,6 +64,9 @@ def _check_block(block: Any, pointer: str) -> Iterator[Finding]:
     if not isinstance(value, Mapping):
         yield malformed_finding(f"{pointer}/{kind}", "object", value)
         return
+    thought = value.get("reasoningText") if kind == "reasoningContent" else None
+    if isinstance(thought, Mapping) and not isinstance(thought.get("text"), str):
+        yield malformed_finding(f"{pointer}/reasoningContent/reasoningText/text", "text", thought.get("text"))
     for name, of, words in _NEEDED.get(kind, ()):
         if not isinstance(value.get(name), of):
             yield malformed_finding(f"{pointer}/{kind}/{name}", words, value.get(name))

@@ -251,7 +251,9 @@ RULES: tuple[ApiRule, ...] = (
         Kind("bedrock-same-role-twice"),
         "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between "
         "user and assistant roles and try again.",
-        source="langchain-ai/langchain-aws#130, #192, microsoft/semantic-kernel#10281, Portkey-AI/gateway#748",
+        source="langchain-ai/langchain-aws#130, #192, microsoft/semantic-kernel#10281, Portkey-AI/gateway#748 "
+        "(2024, 2025); against aws/bedrock-agentcore-sdk-python#547 (June 2026: Claude Sonnet 4.6 took two answers)",
+        confidence=Confidence.CONFLICTING,
         find=_find_repeated_roles,
     ),
     _rule(

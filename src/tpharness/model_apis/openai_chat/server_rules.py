@@ -14,6 +14,8 @@ __all__ = ["RULES"]
 
 _THINKING = ("reasoning_content", "reasoning", "reasoning_details")
 _WORDS_OF_DEEPSEEK = 1
+_WORDS_OF_GROQ = {"reasoning_content": 0, "reasoning": 1}
+_WORDS_OF_CEREBRAS = 2
 
 
 def _find_untyped_arguments(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
@@ -61,11 +63,13 @@ def _find_calls_without_thinking(messages: Sequence[PayloadEntry], options: Opti
 
 
 def _find_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
-    """C13: `reasoning` is refused by models that do not reason, also if it is empty."""
-    if not server_named(options.server).refuses_thinking:
+    """C13: `reasoning` is refused by models that do not reason, also if it is empty; Cerebras takes it."""
+    server = server_named(options.server)
+    if not server.refuses_thinking:
         return
+    errors = {"reasoning_content": _WORDS_OF_CEREBRAS} if server.name == "cerebras" else _WORDS_OF_GROQ
     for index, entry in enumerate(messages):
-        for error, name in enumerate(("reasoning_content", "reasoning")):
+        for name, error in errors.items():
             if entry.value.get("role") == "assistant" and name in entry.value:
                 yield Hit(pointer=f"{entry.pointer}/{name}", error=error, words={"index": str(index)})
 
@@ -149,12 +153,14 @@ RULES: tuple[ApiRule, ...] = (
                 "property 'reasoning_content' is unsupported)]"
             ),
             "messages[{index}].reasoning: reasoning is not supported with this model",
+            "property 'messages.{index}.assistant.reasoning_content' is unsupported",
         ),
         source="tashfeenahmed/freellmapi#1070 (August 2026), janhq/jan#8136, AstrBotDevs/AstrBot#5946, "
-        "NousResearch/hermes-agent#11089; reasoning, for models that do not reason: vercel/ai#8057 (August 2025)",
+        "NousResearch/hermes-agent#11089; reasoning, for models that do not reason: vercel/ai#8057 (August 2025); "
+        "Cerebras, which takes reasoning: QwenLM/qwen-code#11045, anomalyco/opencode#48774 (September 2026)",
         confidence=Confidence.REPORTED,
         find=_find_thinking,
-        only="Groq",
+        only="Groq, Cerebras",
     ),
     ApiRule(
         id="C14",

@@ -23,9 +23,11 @@ class Server:
     followed by the assistant or a tool, a system message comes before the assistant, who is not last. `short_ids`: ids
     of calls are nine letters and digits. `thinks`: a message with calls has its thinking, while that is enabled.
     `refuses_thinking`: none has it. `data_images`: an image is a data URI. `texts`: the content beside calls is a text.
-    `nameless`: messages name nobody. `refuses_empty_texts`: the content beside calls is not "". `takes`: rules of
-    OpenAI's that it does not apply. `refuses`: rules of its own that all of its models and releases were seen to apply,
-    so that a request to it that breaks one is refused, and not only in doubt.
+    `nameless`: messages name nobody. `refuses_empty_texts`: the content beside calls is not "". `refuses_fields`: a
+    message has the fields of the API and no others. `plain`: the roles whose content is a text and never parts.
+    `refuses_empty_answers`: an answer has words or calls. `asks_for_user`: a message is of the user. `takes`:
+    rules of OpenAI's that it does not apply. `refuses`: rules of its own that all of its models and releases were seen
+    to apply, so that a request to it that breaks one is refused, and not only in doubt.
     """
 
     name: str
@@ -39,6 +41,10 @@ class Server:
     texts: bool = False
     nameless: bool = False
     refuses_empty_texts: bool = False
+    refuses_fields: bool = False
+    plain: frozenset[str] = frozenset()
+    refuses_empty_answers: bool = False
+    asks_for_user: bool = False
     takes: frozenset[str] = frozenset()
     refuses: frozenset[str] = frozenset()
 
@@ -58,6 +64,7 @@ SERVERS: dict[str, Server] = {
             ordered=True,
             short_ids=True,
             nameless=True,
+            refuses_empty_answers=True,
             refuses=frozenset(("C14", "C15")),
         ),
         Server(
@@ -68,6 +75,7 @@ SERVERS: dict[str, Server] = {
             ),
             thinks=True,
             refuses_empty_texts=True,
+            refuses_empty_answers=True,
         ),
         Server(
             name="deepseek",
@@ -75,7 +83,33 @@ SERVERS: dict[str, Server] = {
             models=re.compile(r"(?:^|/)deepseek[-_](?:reasoner|v3[.-]2|v[4-9])", re.IGNORECASE),
             thinks=True,
         ),
-        Server(name="groq", title="Groq's API", refuses_thinking=True),
+        Server(
+            name="groq",
+            title="Groq's API",
+            refuses_thinking=True,
+            refuses_fields=True,
+            plain=frozenset(("system", "assistant")),
+        ),
+        Server(name="cerebras", title="Cerebras' API", refuses_thinking=True),
+        Server(
+            name="fireworks",
+            title="Fireworks' API",
+            models=re.compile(r"^accounts/fireworks/", re.IGNORECASE),
+            refuses_fields=True,
+        ),
+        Server(
+            name="xai",
+            title="xAI's API and Grok on other servers",
+            models=re.compile(r"(?:^|/)grok-", re.IGNORECASE),
+            texts=True,
+        ),
+        Server(
+            name="zhipu",
+            title="Zhipu's API and GLM on other servers",
+            models=re.compile(r"(?:^|[/-])glm-\d", re.IGNORECASE),
+            asks_for_user=True,
+        ),
+        Server(name="nim", title="NVIDIA's NIM", plain=frozenset(("assistant",))),
         Server(name="vllm", title="vLLM", takes=_NO_PAIRS | {"C3", "C4", "C9"}),
         Server(name="sglang", title="SGLang", takes=_NO_PAIRS | {"C3", "C4"}),
         Server(name="ollama", title="Ollama's /v1", data_images=True, texts=True, takes=_NO_PAIRS),

@@ -1,4 +1,4 @@
-"""Fields and contents that one server refuses, and OpenAI's API does not: rules C19 to C22."""
+"""Fields and contents that one server refuses, and OpenAI's API does not: rules C19 to C26."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from tpharness.findings import Kind
 from tpharness.model_apis.openai_chat.servers import server_named
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, value_of
+from tpharness.protocol.jcs import escape
 
 __all__ = ["RULES"]
 
+_FIELDS = frozenset(
+    (
+        *("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "prefix"),
+        *("reasoning_content", "reasoning"),  # C13
+    )
+)
+_WORDS_OF_XAI = 1
 _DATA_IMAGE = re.compile(r"data:(?:image/(?:jpeg|jpg|png|webp))?;base64,")
 
 
@@ -29,12 +37,14 @@ def _find_remote_images(messages: Sequence[PayloadEntry], options: Options) -> I
 
 def _find_null_contents(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C20: without calls C3 finds it."""
-    if not server_named(options.server).texts:
+    server = server_named(options.server)
+    if not server.texts:
         return
+    error = _WORDS_OF_XAI if server.name == "xai" else 0
     for entry in messages:
         calls = entry.value.get("role") == "assistant" and as_list(entry.value.get("tool_calls"))
         if calls and entry.value.get("content") is None:
-            yield Hit(pointer=entry.pointer, expected="a text, which may be empty")
+            yield Hit(pointer=entry.pointer, error=error, expected="a text, which may be empty")
 
 
 def _find_refused_names(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
@@ -56,6 +66,48 @@ def _find_empty_texts(messages: Sequence[PayloadEntry], options: Options) -> Ite
             yield Hit(pointer=f"{entry.pointer}/content", got="", expected="a text, null or nothing")
 
 
+def _find_other_fields(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C23: what an application or another provider has put beside the fields of the API."""
+    server = server_named(options.server)
+    if not server.refuses_fields:
+        return
+    error = 0 if server.name == "groq" else 1
+    for index, entry in enumerate(messages):
+        for name in sorted(entry.value.keys() - _FIELDS):
+            words = {"index": str(index), "role": string(entry.value, "role") or "", "field": name}
+            yield Hit(pointer=f"{entry.pointer}/{escape(name)}", error=error, words=words)
+
+
+def _find_parts(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C24."""
+    server = server_named(options.server)
+    error = 0 if server.name == "groq" else 1
+    for index, entry in enumerate(messages):
+        who, content = string(entry.value, "role"), entry.value.get("content")
+        if who in server.plain and isinstance(content, list):
+            words = {"index": str(index), "role": who}
+            yield Hit(pointer=f"{entry.pointer}/content", error=error, words=words, got="parts", expected="a text")
+
+
+def _find_empty_answers(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C25: null is C3; the last message may be one that is to be continued."""
+    server = server_named(options.server)
+    if not server.refuses_empty_answers:
+        return
+    error = 0 if server.name == "mistral" else 1
+    for index, entry in enumerate(messages):
+        said = entry.value.get("content") != "" or as_list(entry.value.get("tool_calls"))
+        if entry.value.get("role") == "assistant" and not said:
+            yield Hit(pointer=f"{entry.pointer}/content", error=error, words={"index": str(index)}, got="")
+
+
+def _find_no_user(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C26."""
+    roles = {entry.value.get("role") for entry in messages}
+    if server_named(options.server).asks_for_user and messages and "user" not in roles:
+        yield Hit(pointer=messages[0].pointer, expected="user")
+
+
 RULES: tuple[ApiRule, ...] = (
     ApiRule(
         id="C19",
@@ -71,12 +123,15 @@ RULES: tuple[ApiRule, ...] = (
         id="C20",
         provider="openai-chat",
         kind=Kind("chat-content-null"),
-        errors=("invalid message content type: <nil>",),
+        errors=(
+            "invalid message content type: <nil>",
+            "Invalid request content: Each message must have at least one content element.",
+        ),
         source="pydantic/pydantic-ai#5206, #3406, Dicklesworthstone/pi_agent_rust#45 (its cloud, April 2026); against "
-        "its source, which takes it beside calls",
+        "its source, which takes it beside calls; xAI, which takes an empty text: langchain-ai/langchain#34140",
         confidence=Confidence.CONFLICTING,
         find=_find_null_contents,
-        only="Ollama's /v1",
+        only="Ollama's /v1, xAI",
     ),
     ApiRule(
         id="C21",
@@ -98,5 +153,63 @@ RULES: tuple[ApiRule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_empty_texts,
         only="Kimi from K2.5 on",
+    ),
+    ApiRule(
+        id="C23",
+        provider="openai-chat",
+        kind=Kind("chat-field-unknown"),
+        errors=(
+            (
+                "'messages.{index}' : for 'role:{role}' the following must be satisfied[('messages.{index}' : property "
+                "'{field}' is unsupported"
+            ),
+            "Extra inputs are not permitted, field: 'messages[{index}].{field}'",
+        ),
+        source="ServiceStack/llms#17, run-llama/llama_index#14701, odysseus-dev/odysseus#200 (Groq); "
+        "BerriAI/litellm#39962, #27881 (Fireworks)",
+        confidence=Confidence.REPORTED,
+        find=_find_other_fields,
+        only="Groq, Fireworks",
+    ),
+    ApiRule(
+        id="C24",
+        provider="openai-chat",
+        kind=Kind("chat-content-parted"),
+        errors=(
+            (
+                "'messages.{index}' : for 'role:{role}' the following must be satisfied[('messages.{index}.content' : "
+                "value must be a string)]"
+            ),
+            "Message content as a list is only supported for user messages.",
+        ),
+        source="livekit/agents#1790 (March 2025), OpenHands/OpenHands#4643, tidyverse/ellmer#162 (Groq); "
+        "earendil-works/pi#1574 (NIM, of the assistant)",
+        confidence=Confidence.REPORTED,
+        find=_find_parts,
+        only="Groq, NVIDIA's NIM",
+    ),
+    ApiRule(
+        id="C25",
+        provider="openai-chat",
+        kind=Kind("chat-answer-blank"),
+        errors=(
+            "Assistant message must have either content or tool_calls, but not none.",
+            "Invalid request: the message at position {index} with role 'assistant' must not be empty",
+        ),
+        source="OpenHands/OpenHands#8685, solbrowse/extension#16 (Mistral); labring/FastGPT#3575 (Moonshot); OpenAI's "
+        "takes it: vllm-project/vllm#21089",
+        confidence=Confidence.REPORTED,
+        find=_find_empty_answers,
+        only="Mistral's models, Moonshot's",
+    ),
+    ApiRule(
+        id="C26",
+        provider="openai-chat",
+        kind=Kind("chat-user-missing"),
+        errors=('"code":"1214"',),
+        source="MetaGLM/zhipuai-sdk-python-v4#14, anomalyco/opencode#2557 (tried: no message of the user)",
+        confidence=Confidence.REPORTED,
+        find=_find_no_user,
+        only="Zhipu's GLM",
     ),
 )

@@ -1,4 +1,4 @@
-"""What OpenAI's Responses API accepts of items: reasoning that belongs to them, ids, content, repetition (R6–R13)."""
+"""What OpenAI's Responses API accepts of items: their reasoning, ids, content, repetition and fields (R6–R14)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ __all__ = ["RULES"]
 _PREFIXES = {"function_call": "fc", "message": "msg", REASONING: "rs"}
 _SAID = ("output_text", "refusal")
 _CALL_ID_LENGTH = 64
+_WITH_ID = ("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "computer_call")
 _SHOULD_BE_INPUT = {"text": "input_text", "image_url": "input_image", "file": "input_file"}
 
 
@@ -133,6 +134,20 @@ def _find_overlong_ids(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hi
             yield Hit(pointer=f"{entry.pointer}/call_id", ids=(call_id,), words=words)
 
 
+def _find_other_fields(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R14: what a client has left out of an item, or has read of one and sends back."""
+    for index, entry in enumerate(items):
+        kind = item_type(entry.value)
+        if kind in _WITH_ID and entry.value.get("id") is None:
+            yield Hit(pointer=entry.pointer, words={"where": f"input[{index}].id"})
+        if kind != REASONING:
+            continue
+        if not isinstance(entry.value.get("summary"), list):
+            yield Hit(pointer=entry.pointer, words={"where": f"input[{index}].summary"}, expected="a list")
+        if "status" in entry.value and entry.value["status"] is None:
+            yield Hit(pointer=f"{entry.pointer}/status", error=1, words={"where": f"input[{index}].status"})
+
+
 RULES: tuple[ApiRule, ...] = (
     ApiRule(
         id="R6",
@@ -234,5 +249,16 @@ RULES: tuple[ApiRule, ...] = (
         "fitchmultz/pi-cursor-sdk#237 (64 taken, 65 refused)",
         confidence=Confidence.REPORTED,
         find=_find_overlong_ids,
+    ),
+    ApiRule(
+        id="R14",
+        provider="openai-responses",
+        kind=Kind("responses-field-missing"),
+        errors=("Missing required parameter: '{where}'.", "Unknown parameter: '{where}'."),
+        source="openai/codex#6926, #6725 (November 2025, a search without its id); newo-ether/Agora#141 (reasoning "
+        "without its summary, at Meta's server); 1jehuang/jcode#1028, BerriAI/litellm#13420 (a status that is null); "
+        "openai SDK, types of items",
+        confidence=Confidence.REPORTED,
+        find=_find_other_fields,
     ),
 )
