@@ -179,15 +179,18 @@ def hold(
     kinds: Collection[str] = ("text", "tool-call"),
     outcomes: Collection[str] = ("success",),
     why_not: Callable[[list[Event]], str] = lambda _: "",
+    apart: Callable[[list[Event], int], str] = lambda _, __: "",
 ) -> Counter[str]:
     """Hold a history to its program at every place of every run that can be played, however it is stopped.
 
     `differences` plays a run up to a place and returns in what both differ, `why_not` says why this program cannot play
-    a run. `write` gets the count, and how many runs were not played for which reason. AssertionError names the places
+    a run, and `apart` why a place is not compared. `write` gets the count, and how many runs were not
+    played, and places not compared, for which reason. AssertionError names the places
     at which something differs. Returned is at how many places both are equal, by the way of stopping.
     """
     equal: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    passed_over: Counter[str] = Counter()
     wrong: dict[tuple[str, int, str], list[str]] = {}
     for name, events in _runs():
         reason = _why_not(events, kinds, outcomes) or why_not(events)
@@ -199,12 +202,15 @@ def hold(
             reasons[reason] += 1
             continue
         for at in range(len(events) + 1):
-            for stop in stops:
+            why = apart(events, at)
+            passed_over.update([why] if why else ())
+            for stop in () if why else stops:
                 different = differences(events, at, stop)
                 equal[stop] += not different
                 if different:
                     wrong[name, at, stop] = different
-    said = [f"{count} runs not played: {reason}" for reason, count in reasons.most_common()]
+    said = [f"{count} places not compared: {reason}" for reason, count in passed_over.most_common()]
+    said += [f"{count} runs not played: {reason}" for reason, count in reasons.most_common()]
     write("\n".join(["", f"{sum(equal.values())} places equal: {dict(equal)}", *said, ""]))
     shown = "\n".join(f"{place}: {different}" for place, different in list(wrong.items())[:5])
     assert not wrong, f"{len(wrong)} places differ, among them\n{shown}"

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import LoopStep, asked_texts, is_answered, steps_of, unsupported
+from tpharness.histories.steps import ListHistory, LoopStep, asked_texts, is_answered, steps_of, unsupported
 from tpharness.journal import AgentTurn, Completed, Journal, Part, Return, UserTurn
 
 __all__ = ["AGENT_FRAMEWORK", "AgentFrameworkHistory"]
@@ -34,7 +34,7 @@ Message = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentFrameworkHistory:
+class AgentFrameworkHistory(ListHistory):
     """The messages of a session; `each_call` if they are stored when a response is whole, and not when the run is."""
 
     name: str
@@ -98,18 +98,6 @@ class AgentFrameworkHistory:
             raise unsupported(self.name, why)
         text = content if isinstance(content, str) else json.dumps(content)
         return {"type": "function_result", "call_id": entry.call_id, "result": text}
-
-    def dumps(self, document: Any) -> str:
-        """Return the messages as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the messages of a JSON text."""
-        return json.loads(text)
-
-    def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return each message, as a page shows it that reads the session."""
-        return list(document)
 
     def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return what the next run sends over an API; UsageError for one that is not written."""

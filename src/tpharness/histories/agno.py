@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import LoopStep, asked_texts, is_answered, steps_of, unsupported
+from tpharness.histories.steps import ListHistory, LoopStep, asked_texts, is_answered, steps_of, unsupported
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Return, UserTurn
 
 __all__ = ["AGNO", "AgnoHistory"]
@@ -38,7 +38,7 @@ _RUNS_SENT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgnoHistory:
+class AgnoHistory(ListHistory):
     """The runs of a session."""
 
     name: str = "agno"
@@ -102,14 +102,6 @@ class AgnoHistory:
             raise unsupported(self.name, why)
         text = content if isinstance(content, str) else json.dumps(content)
         return {"role": "tool", "tool_call_id": entry.call_id, "content": text}
-
-    def dumps(self, document: Any) -> str:
-        """Return the runs as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the runs of a JSON text."""
-        return json.loads(text)
 
     def replay(self, document: Any) -> list[Mapping[str, Any]]:
         """Return each message, as a page shows it that reads the session."""

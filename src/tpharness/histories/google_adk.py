@@ -25,14 +25,13 @@ model again before each call has its result, or after an answer without calls.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tpharness.facts import parse_tool_args
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import LoopStep, asked_texts, steps_of, unsupported
+from tpharness.histories.steps import ListHistory, LoopStep, asked_texts, steps_of, unsupported
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Response, Return, UserTurn
 
 __all__ = ["ABORT_MESSAGE", "GOOGLE_ADK", "GoogleAdkHistory"]
@@ -53,7 +52,7 @@ _FINISHES = {"length": _LIMIT, "content_filter": "SAFETY"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoogleAdkHistory:
+class GoogleAdkHistory(ListHistory):
     """The events of a session; `aborts` if a stop is an abort of the invocation."""
 
     name: str
@@ -99,18 +98,6 @@ class GoogleAdkHistory:
                 yield sealed
             else:
                 yield {**_answers(last, {call_id: {"error": ABORT_MESSAGE} for call_id in last.calls}), **sealed}
-
-    def dumps(self, document: Any) -> str:
-        """Return the events as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the events of a JSON text."""
-        return json.loads(text)
-
-    def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return each event, as a page shows it that reads the session."""
-        return list(document)
 
     def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return the contents of the next request; UsageError for another API than Gemini's."""

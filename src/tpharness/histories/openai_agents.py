@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import asked_texts, steps_of, unsupported
+from tpharness.histories.steps import ListHistory, add_chat_call, asked_texts, runs_of, steps_of, unsupported
 from tpharness.journal import AgentTurn, Journal, Part, Return, UserTurn
 
 __all__ = ["OPENAI_AGENTS", "OpenAiAgentsHistory"]
@@ -32,7 +32,7 @@ Item = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAiAgentsHistory:
+class OpenAiAgentsHistory(ListHistory):
     """The items of a session."""
 
     name: str = "openai-agents"
@@ -47,18 +47,6 @@ class OpenAiAgentsHistory:
                 items += _steps(turn)
         return items
 
-    def dumps(self, document: Any) -> str:
-        """Return the items as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the items of a JSON text."""
-        return json.loads(text)
-
-    def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return each item, as a page shows it that reads the session."""
-        return list(document)
-
     def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return the input of the next run over one of OpenAI's APIs; UsageError for another one."""
         more = [] if next_user is None else [_user(next_user)]
@@ -66,13 +54,7 @@ class OpenAiAgentsHistory:
 
     def turn_contents(self, document: Any) -> list[TurnContent]:
         """Return what is kept of each run: one for each message of the user."""
-        turns: list[list[Item]] = [[]]
-        for item in document:
-            if item.get("role") == "user":
-                turns.append([])
-            else:
-                turns[-1].append(item)
-        return [_turn_content(turn) for turn in (turns if turns[0] else turns[1:])]
+        return [_turn_content(run) for run in runs_of(document)]
 
 
 OPENAI_AGENTS: Mapping[str, OpenAiAgentsHistory] = {history.name: history for history in (OpenAiAgentsHistory(),)}
@@ -128,12 +110,7 @@ def _chat(items: Sequence[Item]) -> list[dict[str, Any]]:
                 text = "".join(part["text"] for part in item["content"])
                 messages.append({"role": "assistant", "content": text})
             case "function_call":
-                last = messages[-1] if messages and messages[-1]["role"] == "assistant" else None
-                if last is None:
-                    last = {"role": "assistant", "content": None}
-                    messages.append(last)
-                call = {"name": item["name"], "arguments": item["arguments"]}
-                last.setdefault("tool_calls", []).append({"id": item["call_id"], "type": "function", "function": call})
+                add_chat_call(messages, item["call_id"], item["name"], item["arguments"])
             case "function_call_output":
                 messages.append({"role": "tool", "tool_call_id": item["call_id"], "content": item["output"]})
             case _:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import asked_texts, steps_of, unsupported
+from tpharness.histories.steps import ListHistory, add_chat_call, asked_texts, runs_of, steps_of, unsupported
 from tpharness.journal import AgentTurn, Journal, Part, Return, UserTurn
 
 __all__ = ["OPENAI_AGENTS_JS", "OpenAiAgentsJsHistory"]
@@ -34,7 +34,7 @@ _CONTENTS = ("text", "image", "file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAiAgentsJsHistory:
+class OpenAiAgentsJsHistory(ListHistory):
     """The items; `whole_runs` if a run is stored when it has its answer, and not step by step."""
 
     name: str
@@ -84,18 +84,6 @@ class OpenAiAgentsJsHistory:
         names = {"callId": entry.call_id, "name": str(entry.fields.get("tool_name") or ""), "status": "completed"}
         return {"type": "function_call_result", **names, "output": {"type": "text", "text": text}}
 
-    def dumps(self, document: Any) -> str:
-        """Return the items as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the items of a JSON text."""
-        return json.loads(text)
-
-    def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return each item, as a page shows it that reads them."""
-        return list(document)
-
     def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return the input of the next run over one of OpenAI's APIs; UsageError for another one."""
         more = [] if next_user is None else [_user(next_user)]
@@ -103,13 +91,7 @@ class OpenAiAgentsJsHistory:
 
     def turn_contents(self, document: Any) -> list[TurnContent]:
         """Return what is kept of each run: one for each message of the user."""
-        turns: list[list[Item]] = [[]]
-        for item in document:
-            if item.get("role") == "user":
-                turns.append([])
-            else:
-                turns[-1].append(item)
-        return [_turn_content(turn) for turn in (turns if turns[0] else turns[1:])]
+        return [_turn_content(run) for run in runs_of(document)]
 
 
 OPENAI_AGENTS_JS: Mapping[str, OpenAiAgentsJsHistory] = {
@@ -166,11 +148,7 @@ def _chat(items: Sequence[Item]) -> list[Item]:
         last = messages[-1] if messages and messages[-1]["role"] == "assistant" else None
         match item["type"]:
             case "function_call":
-                if last is None:
-                    last = {"role": "assistant", "content": None}
-                    messages.append(last)
-                call = {"name": item["name"], "arguments": item["arguments"]}
-                last.setdefault("tool_calls", []).append({"id": item["callId"], "type": "function", "function": call})
+                add_chat_call(messages, item["callId"], item["name"], item["arguments"])
             case "function_call_result":
                 messages.append({"role": "tool", "tool_call_id": item["callId"], "content": item["output"]["text"]})
             case _ if item["role"] == "user":

@@ -1,18 +1,48 @@
 """A turn as an agent's own loop plays it: steps of one response and the results of its calls. Pure.
 
 In: a turn of a journal. Out: its steps, for histories of frameworks that ask the model again when each call has its
-result, and never after an answer without calls. What no such loop does is refused, with the history's name.
+result, and never after an answer without calls. What no such loop does is refused, with the history's name. Beside it
+is what these histories do alike with their document: its codec, its runs, calls in a message of Chat Completions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.journal import AgentTurn, Prompt, Response, Return, UserTurn
 
-__all__ = ["LoopStep", "asked_texts", "is_answered", "steps_of", "unsupported"]
+__all__ = [
+    "ListHistory",
+    "LoopStep",
+    "add_chat_call",
+    "asked_texts",
+    "is_answered",
+    "runs_of",
+    "steps_of",
+    "unsupported",
+]
+
+
+class ListHistory:
+    """What histories have in common whose document is a list in JSON, each entry of which a page shows."""
+
+    __slots__ = ()
+
+    def dumps(self, document: Any) -> str:
+        """Return the list as JSON."""
+        return json.dumps(document, ensure_ascii=False)
+
+    def loads(self, text: str) -> Any:
+        """Return the list of a JSON text."""
+        return json.loads(text)
+
+    def replay(self, document: Any) -> list[Mapping[str, Any]]:
+        """Return each entry, as a page shows it that reads the document."""
+        return list(document)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +80,25 @@ def steps_of(turn: AgentTurn, history: str) -> list[LoopStep]:
             case Prompt():
                 raise unsupported(history, "words of the user inside of a run were not played")
     return steps
+
+
+def runs_of(items: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return what is kept of each run, of items of a Responses API: one for each message of the user."""
+    runs: list[list[dict[str, Any]]] = [[]]
+    for item in items:
+        if item.get("role") == "user":
+            runs.append([])
+        else:
+            runs[-1].append(item)
+    return runs if runs[0] else runs[1:]
+
+
+def add_chat_call(messages: list[dict[str, Any]], call_id: str, name: str, arguments: str) -> None:
+    """Add a call to the last message of Chat Completions if it is the assistant's, else in one of its own."""
+    if not messages or messages[-1]["role"] != "assistant":
+        messages.append({"role": "assistant", "content": None})
+    function = {"name": name, "arguments": arguments}
+    messages[-1].setdefault("tool_calls", []).append({"id": call_id, "type": "function", "function": function})
 
 
 def is_answered(steps: Sequence[LoopStep]) -> bool:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import LoopStep, asked_texts, is_answered, steps_of, unsupported
+from tpharness.histories.steps import ListHistory, LoopStep, asked_texts, is_answered, steps_of, unsupported
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Response, Return, UserTurn
 
 __all__ = ["STRANDS", "StrandsHistory"]
@@ -43,7 +43,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrandsHistory:
+class StrandsHistory(ListHistory):
     """The messages of a session; `cancels` if `agent.cancel()` stops a run."""
 
     name: str
@@ -115,18 +115,6 @@ class StrandsHistory:
         good = entry.kind == "tool-return" and entry.fields.get("status") == "success"
         text = content if isinstance(content, str) else json.dumps(content)
         return _result_block(entry.call_id, "success" if good else "error", text)
-
-    def dumps(self, document: Any) -> str:
-        """Return the messages as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the messages of a JSON text."""
-        return json.loads(text)
-
-    def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return each message, as a page shows it that reads the session."""
-        return list(document)
 
     def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return what the next run sends over an API; UsageError for one that is not written."""

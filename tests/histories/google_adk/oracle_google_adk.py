@@ -19,10 +19,8 @@ import asyncio
 import base64
 import json
 import logging
-import sys
 import warnings
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 from google.adk.agents import LlmAgent
@@ -32,16 +30,9 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools import BaseTool
 from google.genai import Client, types
+from tests.histories.oracle_runs import Event, NotPlayableError, Script, hold, is_of_tools, journal_at
 
-from tpharness.histories.compare import DEFAULT_IDS
 from tpharness.histories.google_adk import GOOGLE_ADK
-from tpharness.histories.langchain import UnsupportedError
-from tpharness.journal import Interrupted, Journal, UserTurn
-from tpharness.resources import scenarios_dir
-from tpharness.run.plan import base_case, make_script
-from tpharness.run.select import select_scenarios
-from tpharness.scenario import load_scenario
-from tpharness.server_events import Recorder
 
 STOPS = {
     "task": "google-adk/left",
@@ -50,65 +41,17 @@ STOPS = {
     "signal": "google-adk/aborted",
     "signal and task": "google-adk/aborted",
 }
-IDS = (*DEFAULT_IDS, "cycles", "tools")
-ASKED = UserTurn(at="2025-01-20T10:00:00Z", parts=({"part_kind": "user-prompt", "content": "q"},))
-PLAYABLE = (
-    *("model_request", "part_start", "part_delta", "part_end", "final_result", "model_response_end"),
-    *("function_tool_call", "function_tool_result", "agent_run_result"),
-)
 FINISHES = {
     "length": types.FinishReason.MAX_TOKENS,
     "content_filter": types.FinishReason.SAFETY,
     "safety_filter": types.FinishReason.SAFETY,
 }
-Event = dict[str, Any]
 
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
 
 
 CLIENT = Client(api_key="none")
-
-
-class NotPlayableError(Exception):
-    """What a run has that the program's loop never does, or that a scripted model cannot say through it."""
-
-
-class Script:
-    """The script of a model and its tools: what comes after the first `at` events waits until the run was stopped."""
-
-    def __init__(self, events: list[Event], at: int, *, fails: bool) -> None:
-        self.events, self._at, self._fails, self._asked = events, at, fails, 0
-        self.reached, self.stopped = asyncio.Event(), asyncio.Event()
-
-    async def _wait(self, index: int, *, fails: bool) -> None:
-        if index < self._at:
-            return
-        self.reached.set()
-        await self.stopped.wait()
-        if fails and self._fails:
-            raise ConnectionError("the model's server has died")
-
-    async def response(self) -> AsyncIterator[Event]:
-        """Yield the events of the next response of the model, its end too."""
-        begins = [i for i, event in enumerate(self.events) if event["event_kind"] == "model_request"]
-        if self._asked == len(begins):
-            raise NotPlayableError("the program asks the model once more")
-        start, self._asked = begins[self._asked], self._asked + 1
-        for index in range(start, len(self.events)):
-            await self._wait(index, fails=True)
-            yield self.events[index]
-            if self.events[index]["event_kind"] == "model_response_end":
-                return
-
-    async def returned(self, call_id: str) -> Any:
-        """Return what a tool returns, once it has."""
-        for index, event in enumerate(self.events):
-            if event["event_kind"] == "function_tool_result" and event["part"]["tool_call_id"] == call_id:
-                await self._wait(index, fails=False)
-                return event["part"]["content"]
-        await asyncio.Event().wait()  # it never returns
-        raise AssertionError
 
 
 class Tool(BaseTool):  # type: ignore[misc]  # a job of its own has the package
@@ -124,7 +67,7 @@ class Tool(BaseTool):  # type: ignore[misc]  # a job of its own has the package
     async def run_async(self, *, args: Any, tool_context: Any) -> Any:
         """Return what the script says."""
         del args
-        return await self._script.returned(tool_context.function_call_id)
+        return (await self._script.returned(tool_context.function_call_id))["content"]
 
 
 def client_of(stream: Any) -> Any:
@@ -142,7 +85,7 @@ def chunk(part: Any = None, **more: Any) -> Any:
 async def chunks(script: Script) -> AsyncIterator[Any]:
     """Yield the chunks of the next response: texts as they come, a call when all of it is known."""
     calls: dict[int, dict[str, str]] = {}
-    async for event in script.response():
+    async for _, event in script.response():
         kind = event["event_kind"]
         if kind == "model_response_end":
             yield chunk(finish_reason=FINISHES.get(str(event.get("finish_reason")), types.FinishReason.STOP))
@@ -220,7 +163,6 @@ class Chat:
 async def play(events: list[Event], at: int, stop: str) -> tuple[list[Any], list[Any]]:
     """Return the events of the session after a run that was stopped, and what the next run sends the model."""
     script, chat, signal = Script(events, at, fails=stop == "error"), Chat(), asyncio.Event()
-    names = {event["part"]["tool_name"] for event in events if event["event_kind"] == "function_tool_call"}
     leaves = asyncio.Event()
 
     async def stream(**request: Any) -> Any:
@@ -228,7 +170,7 @@ async def play(events: list[Event], at: int, stop: str) -> tuple[list[Any], list
         return chunks(script)
 
     async def read() -> None:
-        run = chat.run("q", stream, [Tool(name, script) for name in sorted(names)], signal)
+        run = chat.run("q", stream, [Tool(name, script) for name in script.tools()], signal)
         while True:
             following = asyncio.ensure_future(anext(run, None))
             leaving = asyncio.ensure_future(leaves.wait())
@@ -274,65 +216,13 @@ async def play(events: list[Event], at: int, stop: str) -> tuple[list[Any], list
 # ------------------------------------------------------------------------------------------------ what is compared
 
 
-def journal_at(events: list[Event], at: int, reason: str = "user_cancelled") -> Journal:
-    """Return what has happened after so many events of a run."""
-    recorder = Recorder()
-    recorder.add_user_turn(ASKED)
-    recorder.begin("a", ASKED.at)
-    for event in events[:at]:
-        recorder.feed(event)
-    cut = None if at == len(events) else Interrupted(reason=reason, at=ASKED.at)
-    return recorder.journal(cut, partial=True)
-
-
-def runs() -> Iterator[tuple[str, list[Event]]]:
-    """Yield the events of each agent run of the scenarios, with a name."""
-    for one in select_scenarios(IDS, (scenarios_dir(),)):
-        scenario = load_scenario(one.path, root=one.root)
-        turns = [turn for turn in make_script(base_case(scenario)).turns if not isinstance(turn, UserTurn)]
-        for number, turn in enumerate(turns):
-            yield f"{scenario.id}:{number}", [dict(event) for event in turn.events]
-
-
-def why_not(events: list[Event]) -> str:
-    """Return why a run cannot be played through the program's loop, "" if it can."""
-    kinds = [event["event_kind"] for event in events]
-    for event in events:
-        part = event.get("part") or event.get("delta") or {}
-        kind = (part.get("part_kind") or part.get("part_delta_kind") or "").replace("_", "-")
-        if event["event_kind"] not in PLAYABLE:
-            return "an event of another kind"
-        if event["event_kind"] in ("part_start", "part_delta") and kind not in ("text", "thinking", "tool-call"):
-            return "a part of another kind"
-        if event["event_kind"] == "part_delta" and not isinstance(part.get("args_delta") or "", str):
-            return "arguments that come as values"
-        if event["event_kind"] == "function_tool_result" and part.get("outcome", "success") != "success":
-            return "a tool that fails"
-        if event["event_kind"] == "function_tool_result" and part.get("content") is None:
-            return "a result without content"
-    if not kinds or kinds[0] != "model_request" or kinds[-1] != "agent_run_result":
-        return "a run that does not begin with its model, or has no end"
-    called = [event["part"] for event in events if event["event_kind"] == "part_start" and "tool_name" in event["part"]]
-    returned = [event["part"]["tool_call_id"] for event in events if event["event_kind"] == "function_tool_result"]
-    if sorted(part["tool_call_id"] for part in called) != sorted(returned):
-        return "a call that does not return"
-    if kinds.count("part_start") != kinds.count("part_end"):
-        return "a part without its end"
-    if kinds.count("model_request") != kinds.count("model_response_end"):
-        return "a response without its end"
-    if "function_tool_call" in kinds[len(kinds) - kinds[::-1].index("model_request") :]:
-        return "a run that ends with its tools"
-    ends = [number for number, kind in enumerate(kinds) if kind == "model_response_end"]
-    if any("function_tool_call" not in kinds[end : kinds.index("model_request", end)] for end in ends[:-1]):
-        return "a run that goes on after an answer without calls"
-    return ""
-
-
-def ends_empty(events: list[Event], at: int) -> bool:
-    """Whether the last response before a place has ended without a part, which a journal does not have."""
+def ends_empty(events: list[Event], at: int) -> str:
+    """Return the reason if the last response before a place has ended without a part, which a journal does not have."""
     kinds = [event["event_kind"] for event in events[:at]]
     asked = len(kinds) - kinds[::-1].index("model_request") if "model_request" in kinds else at
-    return "part_start" not in kinds[asked:] and kinds[-1:] == ["model_response_end"]
+    if "part_start" in kinds[asked:] or kinds[-1:] != ["model_response_end"]:
+        return ""
+    return "behind the end of an answer without parts, which a journal does not have"
 
 
 def kept_of(events: list[Any]) -> list[Any]:
@@ -368,8 +258,7 @@ def stored_at(events: list[Event], at: int, stop: str) -> list[Any]:
     """Return the events that the history predicts; a model fails when it is asked, when the tools have returned."""
     history = GOOGLE_ADK[STOPS[stop]]
     if stop == "error":
-        kinds = ("function_tool_call", "function_tool_result", "agent_run_result")
-        at = next((then for then in range(at, len(events)) if events[then]["event_kind"] not in kinds), len(events))
+        at = next((then for then in range(at, len(events)) if not is_of_tools(events[then])), len(events))
     return history.store(journal_at(events, at, "error" if stop == "error" else "user_cancelled"))
 
 
@@ -384,31 +273,13 @@ def differences(events: list[Event], at: int, stop: str) -> list[str]:
 
 def test_a_session_holds_what_the_histories_predict(capsys: Any) -> None:
     """At every place of every run that can be played, however it is stopped."""
-    equal: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
-    wrong: dict[tuple[str, int, str], list[str]] = {}
-    explained = 0
-    for name, events in runs():
-        reason = why_not(events)
-        try:
-            GOOGLE_ADK["google-adk/left"].store(journal_at(events, len(events)))
-        except UnsupportedError as error:
-            reason = reason or str(error)
-        if reason:
-            reasons[reason] += 1
-            continue
-        for at in range(len(events) + 1):
-            explained += ends_empty(events, at)
-            for stop in () if ends_empty(events, at) else STOPS:
-                different = differences(events, at, stop)
-                equal[stop] += not different
-                if different:
-                    wrong[name, at, stop] = different
     with capsys.disabled():
-        said = [
-            f"{explained} places not compared: behind the end of an answer without parts, which a journal does not have"
-        ]
-        said += [f"{count} runs not played: {reason}" for reason, count in reasons.most_common()]
-        sys.stdout.write("\n".join(["", f"{sum(equal.values())} places equal: {dict(equal)}", *said, ""]))
-    assert wrong == {}
+        equal = hold(
+            GOOGLE_ADK["google-adk/left"].store,
+            tuple(STOPS),
+            differences,
+            print,
+            kinds=("text", "thinking", "tool-call"),
+            apart=ends_empty,
+        )
     assert min(equal[stop] for stop in STOPS) > 500
