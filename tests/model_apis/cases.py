@@ -952,6 +952,14 @@ CASES = (
         Options(server="fireworks"),
     ),
     Case(
+        "C23",
+        [user(), assistant(None, tool_calls=[{**chat_call("c1")["tool_calls"][0], "tokens": 0}]), chat_answer("c1")],
+        [user(), chat_call("c1"), chat_answer("c1")],
+        "/1/tool_calls/0/tokens",
+        "Extra inputs are not permitted, field: 'messages[1].tool_calls[0].tokens'",
+        Options(server="fireworks"),
+    ),
+    Case(
         "C24",
         [{"role": "system", "content": [text("Be kind.")]}, user()],
         [{"role": "system", "content": "Be kind."}, user([text("Hi")])],

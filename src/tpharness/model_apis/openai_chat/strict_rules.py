@@ -19,6 +19,7 @@ _FIELDS = frozenset(
         *("reasoning_content", "reasoning"),  # C13
     )
 )
+_CALL_FIELDS = frozenset(("id", "type", "function", "custom", "index"))
 _WORDS_OF_XAI = 1
 _DATA_IMAGE = re.compile(r"data:(?:image/(?:jpeg|jpg|png|webp))?;base64,")
 
@@ -73,9 +74,14 @@ def _find_other_fields(messages: Sequence[PayloadEntry], options: Options) -> It
         return
     error = 0 if server.name == "groq" else 1
     for index, entry in enumerate(messages):
+        who = string(entry.value, "role") or ""
         for name in sorted(entry.value.keys() - _FIELDS):
-            words = {"index": str(index), "role": string(entry.value, "role") or "", "field": name}
+            words = {"index": str(index), "role": who, "field": name}
             yield Hit(pointer=f"{entry.pointer}/{escape(name)}", error=error, words=words)
+        for number, call in enumerate(objects(entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls")):
+            for name in sorted(call.value.keys() - _CALL_FIELDS):
+                words = {"index": str(index), "role": who, "field": f"tool_calls[{number}].{name}"}
+                yield Hit(pointer=f"{call.pointer}/{escape(name)}", error=error, words=words)
 
 
 def _find_parts(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
@@ -166,7 +172,7 @@ RULES: tuple[ApiRule, ...] = (
             "Extra inputs are not permitted, field: 'messages[{index}].{field}'",
         ),
         source="ServiceStack/llms#17, run-llama/llama_index#14701, odysseus-dev/odysseus#200 (Groq); "
-        "BerriAI/litellm#39962, #27881 (Fireworks)",
+        "BerriAI/litellm#39962, #27881, microsoft/copilot-intellij-feedback#1874 (Fireworks)",
         confidence=Confidence.REPORTED,
         find=_find_other_fields,
         only="Groq, Fireworks",
