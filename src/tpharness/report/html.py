@@ -44,6 +44,7 @@ from tpharness.report.html_tables import (
     comparison_html,
     expected_table,
     facts_list,
+    folded_html,
     not_judged_table,
     profiles_table,
     verdict_html,
@@ -65,10 +66,10 @@ _Turns = Mapping[str, tuple[TracedCase, str]]
 """The cases of an application, each with its turns as HTML, by their ids."""
 
 _MOST_RESULTS = 500
-_MOST_UNFOLDED = 8
+_MOST_UNFOLDED = 3
 _MOST_OPEN = 3
-"""So few failures are all open; of more only the first, since the cards of their causes have what is to be read."""
-_MOST_STRIPS = 4
+"""So few failures are all open; of more none, since the cards of their causes have what is to be read."""
+_MOST_STRIPS = 2
 _MOST_FINDINGS = 20
 _MOST_EXPLAINED = 50
 """Of so many cases the findings have the texts of what decides them; further ones have its ids."""
@@ -166,15 +167,15 @@ def _sections(
                 anchor(result.id),
                 turns,
                 tools=tools.get(result.id.partition("@")[0], ()),
-                opened=number == 0 or len(wrong) <= _MOST_OPEN,
+                opened=len(wrong) <= _MOST_OPEN,
                 explained=number < _MOST_EXPLAINED,
             )
             for number, result in enumerate(wrong[:_MOST_RESULTS])
         ]
         more = len(wrong) - _MOST_RESULTS
-        blocks += [f"<p>and {more} more: --report json:PATH has them all</p>"] if more > 0 else []
-        strips = _folded(list(_strips(wrong, shown)), _MOST_STRIPS, "sweep that failed")
-        cases = _folded(blocks, _MOST_UNFOLDED, "case that failed")
+        strips = folded_html(list(_strips(wrong, shown)), _MOST_STRIPS, "sweep", " that failed")
+        cases = folded_html(blocks, _MOST_UNFOLDED, "case", " that failed")
+        cases += f"<p>and {more} more: --report json:PATH has them all</p>" if more > 0 else ""
         field = find_field(wrong[:_MOST_RESULTS], anchor("find"))
         yield f"<section><h2>{prefix}What failed</h2>{field}{strips}{cases}</section>"
     tallies = tally_profiles(report.results)
@@ -193,17 +194,8 @@ def _sections(
     if _is_application([report]):
         yield f"<section><h2>{prefix}Clauses</h2>{app_clauses_table(report, anchor)}</section>"
     elif any(result.clauses for result in report.results):
-        yield f"<section><h2>{prefix}Clauses</h2><details><summary>Every clause, by version</summary>"
-        yield f"{clauses_table(report, wrong[:_MOST_RESULTS], anchor)}</details></section>"
-
-
-def _folded(pieces: Sequence[str], most: int, what: str) -> str:
-    """Return pieces of a page, those beyond the first ones in a fold, which a link to one of them opens."""
-    first, others = pieces[:most], pieces[most:]
-    if not others:
-        return "".join(first)
-    title = text_html(f"{len(others)} more {what.replace(' ', 's ', 1)}" if len(others) > 1 else f"1 more {what}")
-    return f"{''.join(first)}<details class='fold'><summary>{title}</summary>{''.join(others)}</details>"
+        table = clauses_table(report, wrong[:_MOST_RESULTS], anchor)
+        yield aside_html(f"{prefix}Clauses", table, "Every clause, by version", fold=True)
 
 
 def _in_order(groups: Sequence[Group]) -> list[Result]:

@@ -13,6 +13,7 @@ from tpharness.findings import Finding, load_kinds
 from tpharness.picture import text_html
 from tpharness.printable import counted
 from tpharness.report.failures import case_command, failure_lines, first_to_read
+from tpharness.report.html_tables import folded_html
 from tpharness.report.summary import Report
 from tpharness.verdict.grouping import Group
 
@@ -21,6 +22,9 @@ __all__ = ["cause_cards", "counts_bar"]
 _MOST_SHOWN = 2000
 _MOST_CARDS = 30
 _MOST_OPEN = 3
+"""So few causes are all open; of more the first, and the others say their change in the line that opens them."""
+_MOST_UNFOLDED = 5
+_MOST_CLAUSES = 3
 _OF_THE_STREAM = "stream does not say what its thread does"
 _DEPARTS = ("identity-differs", "thread-departs")
 
@@ -44,11 +48,14 @@ def counts_bar(report: Report) -> str:
 def cause_cards(groups: Sequence[Group], report: Report, anchor: Callable[[str], str], shown: Collection[str]) -> str:
     """Return a card for each cause, that of the most cases first. `shown` are the scenarios that have a timeline."""
     failed = sum(group.cases for group in groups)
-    cards = "".join(
-        _card(number, group, report, failed, anchor, shown) for number, group in enumerate(groups[:_MOST_CARDS], 1)
-    )
+    cards = [
+        _card(number, group, report, failed, anchor, shown, opened=number == 1 or len(groups) <= _MOST_OPEN)
+        for number, group in enumerate(groups[:_MOST_CARDS], 1)
+    ]
     more = groups[_MOST_CARDS:]
-    return cards + (f"<p>and {counted(len(more), 'more cause')}: their cases are below</p>" if more else "")
+    return folded_html(cards, _MOST_UNFOLDED, "cause") + (
+        f"<p>and {counted(len(more), 'more cause')}: their cases are below</p>" if more else ""
+    )
 
 
 def _card(
@@ -58,12 +65,16 @@ def _card(
     failed: int,
     anchor: Callable[[str], str],
     shown: Collection[str],
+    *,
+    opened: bool,
 ) -> str:
     cause, smallest = group.cause, group.smallest
     lead = first_to_read(group)
     cites = [*cause.clauses, *(cause.rulings if lead is None else lead.rulings)]
     if not cause.clauses and smallest.clauses:
-        cites.append(f"the case is about {', '.join(smallest.clauses)}")
+        further = len(smallest.clauses) - _MOST_CLAUSES
+        named = ", ".join(smallest.clauses[:_MOST_CLAUSES]) + (f" and {further} more" if further > 0 else "")
+        cites.append(f"the case is about {named}")
     where = f" at {cause.where}" if cause.where else ""
     about = [
         f"{group.cases} of {counted(failed, 'failed case')}",
@@ -74,12 +85,14 @@ def _card(
     about.append("" if lead is None or not lead.versions else f"in {', '.join(lead.versions)}")
     known = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
     change = lead.remedy if lead is not None else "; ".join(dict.fromkeys(known))
+    count = "" if opened else f' <span class="muted">{counted(group.cases, "case")}</span>'
+    said = f'<span class="change"><strong>Change:</strong> {text_html(change)}</span>' if change else ""
     return (
-        f'<details class="cause"{" open" if number <= _MOST_OPEN else ""}>'
-        f"<summary><h3>{number}. {text_html(_sentence(group, lead))}</h3></summary>"
+        f'<details class="cause"{" open" if opened else ""}>'
+        f"<summary><h3>{number}. {text_html(_sentence(group, lead))}</h3>{count}{'' if opened else said}</summary>"
         f'<p class="muted">{text_html(" · ".join(filter(None, about)))}</p>'
         f"{'' if lead is None else _two(lead)}"
-        f'{f"""<p class="change"><strong>Change:</strong> {text_html(change)}</p>""" if change else ""}'
+        f"{said if opened else ''}"
         f"{_next_steps(group, report, anchor, shown)}</details>"
     )
 

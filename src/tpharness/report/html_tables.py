@@ -25,6 +25,7 @@ __all__ = [
     "comparison_html",
     "expected_table",
     "facts_list",
+    "folded_html",
     "not_judged_table",
     "profiles_table",
     "verdict_html",
@@ -87,8 +88,22 @@ def profiles_table(tallies: Sequence[ProfileTally]) -> str:
 
 def aside_html(title: str, table: str, summary: str, *, fold: bool) -> str:
     """Return a section that is not about what failed: folded where something did."""
-    inner = f"<details><summary>{text_html(summary)}</summary>{table}</details>" if fold else table
-    return f"<section><h2>{title}</h2>{inner}</section>"
+    if not fold:
+        return f"<section><h2>{title}</h2>{table}</section>"
+    head = f'<h2>{title}</h2> <span class="muted">{text_html(summary)}</span>'
+    return f'<section class="aside"><details><summary>{head}</summary>{table}</details></section>'
+
+
+def folded_html(pieces: Sequence[str], most: int, what: str, then: str = "") -> str:
+    """Return pieces of a page, those beyond the first ones in a fold, which a link to one of them opens.
+
+    `what` and `then` name them in the line that opens it: "3 more cases that failed".
+    """
+    first, others = pieces[:most], pieces[most:]
+    if not others:
+        return "".join(first)
+    title = text_html(f"{counted(len(others), f'more {what}')}{then}")
+    return f"{''.join(first)}<details class='fold'><summary>{title}</summary>{''.join(others)}</details>"
 
 
 def not_judged_table(reasons: Mapping[str, Mapping[str, int]]) -> str:
