@@ -222,6 +222,38 @@ def test_a_megabyte_in_one_string_is_cut_where_it_is_shown(tmp_path: Path) -> No
     assert seen.errors == []
 
 
+def test_twenty_thousand_events_open_at_the_error_and_draw_what_is_in_sight(tmp_path: Path) -> None:
+    """A page with 200 events has as many elements: what opening one costs is not drawing its rows."""
+    counts = []
+    for number in (200, 20_000):
+        chunks: list[dict[str, Any]] = [{"type": "start", "messageId": "m1"}, {"type": "start-step"}]
+        for n in range(number // 3):
+            called = {"toolCallId": f"c{n}", "toolName": "look", "input": {}}
+            chunks += [
+                {"type": "tool-input-start", "toolCallId": f"c{n}", "toolName": "look"},
+                {"type": "tool-input-available", **called},
+                {"type": "tool-output-available", "toolCallId": f"c{n}", "output": "yes"},
+            ]
+        chunks[number - 90 : number - 90] = [{"type": "text-delta", "id": "t", "delta": "of no part"}]
+        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
+        file = tmp_path / f"{number}.html"
+        timeline = timeline_of_file("calls.sse", body)
+        file.write_text(render_page(PicturePage(title="calls", entries=[PageEntry(timeline=timeline)])), "utf-8")
+        seen = look_at(
+            file,
+            ["eval", _WHEN_OPEN],
+            WORDS,
+            ["eval", "document.querySelectorAll('*').length"],
+            ["eval", "document.querySelector('.handle.client').getBoundingClientRect().top < innerHeight"],
+        )
+        assert seen.results[1].startswith("text-delta")
+        assert seen.results[3] is True
+        assert seen.errors == []
+        counts.append(seen.results[2])
+    assert counts[1] <= counts[0] * 1.5
+    assert counts[1] <= 3000
+
+
 def test_of_a_long_thread_the_end_is_shown_first(tmp_path: Path) -> None:
     """The last messages, and a button for those before, which says how many there are."""
     steps = "".join(

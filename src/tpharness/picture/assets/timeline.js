@@ -109,14 +109,15 @@ class Timeline {
     this.draw();
   }
 
+  /** Give the box the height of all rows: it cannot be scrolled to a place that it does not have. */
   measure() {
     this.height = parseFloat(getComputedStyle(this.box).getPropertyValue("--row")) || 28;
+    this.space.style.height = `${(this.rows.length + 1) * this.height}px`;
   }
 
   draw() {
     if (!this.rows || !this.cuts) return;
     this.measure();
-    this.space.style.height = `${(this.rows.length + 1) * this.height}px`;
     const first = Math.max(0, Math.floor(this.box.scrollTop / this.height) - SPARE);
     const last = Math.min(this.rows.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / this.height) + SPARE);
     for (const [number, element] of this.drawn)
