@@ -11,13 +11,19 @@ from typing import Any
 
 import pytest
 from tests.picture.looking import look_at
+from tests.picture.test_application_pages import CASE
+from tests.picture.test_application_pages import write as write_app_trace
 from tests.scenarios import load_builtin
 
+from tpharness.apps.cases.basic import basic_cases
+from tpharness.apps.cases.case import CaseTool
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.errors import InputError, UsageError
 from tpharness.resources import conformance_dir
 from tpharness.site import Documents, build_site, find_broken_links, read_documents
+from tpharness.site.applications import application_files
 from tpharness.suite_yaml import load_suite_yaml
+from tpharness.trace.write import TraceWriter
 
 SCENARIOS = ("basics/tool-call-and-answer", "interruptions/mid-text", "cycles/three-steps")
 HOSTILE = (
@@ -64,6 +70,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     documents = Documents(
         trends=[trend(), trend(HOSTILE, HOSTILE)], reports=[evil_report()], certificates=[evil_certificate()]
     )
+    documents.traces.append(write_app_trace(folder.parent / "app.zip", HOSTILE))
     build_site(folder, documents, [load_builtin(name) for name in SCENARIOS])
     return folder
 
@@ -144,6 +151,44 @@ def test_a_pair_is_a_share_that_leads_to_what_differs(site: Path) -> None:
         behind = page.partition(f'<div id="{anchor}">')[2].partition("</div>")[0]
         assert behind.count("<li>") == max(1, len(one["departures"]))
         assert all(f"<li>{count} × " in behind for count in one["departures"].values())
+
+
+def test_a_cell_of_an_application_leads_to_both_of_its_requests_to_the_model(site: Path) -> None:
+    """What was found in each of the basic cases; the case of the trace stands open, with what the model was sent."""
+    page = (site / "applications.html").read_text("utf-8")
+    played = json.loads((conformance_dir() / "apps.json").read_text("utf-8"))
+    for app, one in played.items():
+        row = page.partition(f"<td>{app}</td>")[2].partition("</tr>")[0]
+        found = [one["cases"][case.id] for case in basic_cases(CaseTool(name="tool"), "call_0")]
+        assert row.count("<td>") == len(found)
+        assert all(code in row for summary in found for code in summary.get("must", ()))
+        assert row.count(">right<") == sum(summary == {"outcome": "passed"} for summary in found)
+    link = f"views/app-chat.html#case-{CASE.replace('/', '-')}"
+    assert f'href="{link}"' in page.partition("<td>chat</td>")[2].partition("</tr>")[0]
+    picture = (site / "views" / "app-chat.html").read_text("utf-8")
+    case = picture.partition(f'<div id="{link.partition("#")[2]}">')[2]
+    assert case.partition("<summary>")[0].endswith('<details class="result" open>')
+    assert case.count("<li><details open><summary>request 1 to the model") == 2
+    assert "the user saw of it" in case
+    assert "<script>alert" not in picture
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
+def test_the_table_of_applications_is_read_on_a_phone(site: Path, width: int, dark: bool) -> None:
+    """Nothing is wider than the screen, and axe finds nothing, on the table and on a picture."""
+    wide = ["eval", "document.documentElement.scrollWidth <= innerWidth"]
+    for name in ("applications.html", "views/app-chat.html"):
+        seen = look_at(site / name, ["axe"], wide, width=width, dark=dark)
+        assert seen.results == [[], True]
+
+
+def test_a_trace_without_an_application_is_refused(tmp_path: Path) -> None:
+    """It would add nothing."""
+    writer = TraceWriter(tmp_path / "t.zip", traced="failed")
+    writer.close()
+    with pytest.raises(InputError, match=r"t\.zip has no case of an application"):
+        application_files(read_documents([tmp_path / "t.zip"]).traces)
 
 
 def test_every_case_of_a_known_difference_is_on_the_page(site: Path) -> None:

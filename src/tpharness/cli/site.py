@@ -19,10 +19,10 @@ def site(
     output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Where the site goes.")],
     files: Annotated[
         list[Path] | None,
-        Argument(metavar="[FILES]...", help="Reports and matrices of run, trends, certificates, as JSON."),
+        Argument(metavar="[FILES]...", help="Reports, matrices, trends, certificates, as JSON; traces of app."),
     ] = None,
 ) -> None:
-    """Make a static site: clauses, rulings, pictures, docs, matrix, certificates, trends.
+    """Make a static site: clauses, rulings, pictures, docs, matrix, applications, certificates, trends.
 
     It needs a clone of the repository. Exit code 1 if a link of the site leads nowhere.
     """

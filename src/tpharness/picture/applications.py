@@ -27,8 +27,13 @@ _MOST_TEXT = 4000
 _COLOURS = {"whole": "good", "beginning": "warn", "nothing": "warn", "other": "bad", "new": "warn", "": "muted"}
 
 
-def applications_of_trace(trace: Trace, only: TracedEntry | None = None) -> dict[str, tuple[TracedCase, str]]:
-    """Return the cases of chat applications in a trace, or `only` one, each with its turns as HTML, by their ids."""
+def applications_of_trace(
+    trace: Trace, only: TracedEntry | None = None, *, unfolded: bool = False
+) -> dict[str, tuple[TracedCase, str]]:
+    """Return the cases of chat applications in a trace, or `only` one, each with its turns as HTML, by their ids.
+
+    `unfolded` has what the model was sent stand there without a click.
+    """
     found: dict[str, tuple[TracedCase, str]] = {}
     for one in trace.entries:
         if one.file and only in (None, one) and len(found) < _MOST_CASES:
@@ -36,7 +41,9 @@ def applications_of_trace(trace: Trace, only: TracedEntry | None = None) -> dict
             if case.turns:
                 found[one.case] = (
                     case,
-                    "".join([*(part for turn in case.turns for part in _turn(case, turn)), _times(case)]),
+                    "".join(
+                        [*(part for turn in case.turns for part in _turn(case, turn, unfolded=unfolded)), _times(case)]
+                    ),
                 )
     return found
 
@@ -57,12 +64,12 @@ def _case(case: TracedCase, turns: str, *, opened: bool) -> str:
     return f'<details class="result"{" open" if opened and not green else ""}>{head}{blocks}{turns}{left}</details>'
 
 
-def _turn(case: TracedCase, turn: Line) -> Iterator[str]:
+def _turn(case: TracedCase, turn: Line, *, unfolded: bool) -> Iterator[str]:
     yield f"<h3>Turn {turn['turn']}</h3><ol class='steps'>"
     yield f"<li class='user'><span class='who'>The user writes</span> {_said(turn['says'])}</li>"
     for asked in case.asked:
         if asked["turn"] == turn["turn"]:
-            yield from _asked(asked)
+            yield from _asked(asked, unfolded=unfolded)
     if "cut" in turn:
         yield f"<li class='cut'><strong>Cut:</strong> {text_html(cut_words(turn['cut']))}</li>"
     yield "</ol>"
@@ -78,14 +85,15 @@ def _times(case: TracedCase) -> str:
     return table_html(("ms", "what happened"), rows, caption="When the tools ran") if rows else ""
 
 
-def _asked(asked: Line) -> Iterator[str]:
-    """Yield what the model was sent, folded away, and what it said then."""
+def _asked(asked: Line, *, unfolded: bool) -> Iterator[str]:
+    """Yield what the model was sent, folded away unless that is said, and what it said then."""
     rows = [(text_html(line["role"]), _line(line)) for line in asked["told"]]
     refused = "".join(f"<p class='bad'>Refused: {text_html(why)}</p>" for why in asked.get("refused", ()))
     messages = counted(len(rows), "message")
     words = f"request {asked['number']} to the model, {asked['t'] * 1000:,.0f} ms: it is sent {messages}"
     table = table_html(("role", "what it is sent"), rows, caption=words)
-    yield f"<li><details><summary>{text_html(words)}</summary>{table}</details>{refused}</li>"
+    state = " open" if unfolded else ""
+    yield f"<li><details{state}><summary>{text_html(words)}</summary>{table}</details>{refused}</li>"
     ended = "" if asked["outcome"] == "completed" else f" <em class='warn'>({text_html(asked['outcome'])})</em>"
     said = [asked["said"]] if asked["said"] else []
     said += [call_words(call) for call in asked["calls"]]

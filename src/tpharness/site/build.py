@@ -23,6 +23,7 @@ from tpharness.extras import install_command
 from tpharness.findings import shorten
 from tpharness.resources import conformance_dir, docs_dir
 from tpharness.scenario import Scenario
+from tpharness.site.applications import application_files
 from tpharness.site.documents import Documents
 from tpharness.site.pages import site_pages
 from tpharness.site.views import view_files
@@ -85,7 +86,10 @@ def _write_sources(
         _write(path, _without_links_to_code(path.read_text("utf-8"), docs_dir(), docs / "docs"))
     for name, text in view_files(scenarios):
         _write(docs / name, text)
-    pages, navigation = site_pages(documents, scenarios, interop)
+    applications, shown = application_files(documents.traces)
+    for name, text in applications.items():
+        _write(docs / name, text)
+    pages, navigation = site_pages(documents, scenarios, interop, shown)
     for name, text in pages.items():
         _write(docs / name, text)
     _write(docs / "site.css", _STYLE)

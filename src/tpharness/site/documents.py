@@ -1,7 +1,7 @@
-"""What a site is given besides the checkout: reports, matrices, certificates, trends, recognised by what they say.
+"""What a site is given besides the checkout: reports, matrices, certificates, trends, traces of applications.
 
-In: paths of JSON documents. Out: the values. InputError for a file that is none of these. A certificate is shown and
-not judged: `tpharness verify` does that.
+In: paths of JSON documents, recognised by what they say, and of traces. Out: the values. InputError for a file that is
+none of these. A certificate is shown and not judged: `tpharness verify` does that.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from tpharness.certificate import open_envelope
 from tpharness.errors import InputError
 from tpharness.schema_misfits import first_misfit
+from tpharness.trace.read import Trace
 
 __all__ = ["Documents", "read_documents"]
 
@@ -28,12 +29,16 @@ class Documents:
     reports: list[dict[str, Any]] = field(default_factory=list)
     trends: list[dict[str, Any]] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
 
 
 def read_documents(paths: Sequence[Path]) -> Documents:
     """Read documents. InputError for a file that cannot be read, or is not what it says that it is."""
     found = Documents()
     for path in paths:
+        if path.suffix == ".zip":
+            found.traces.append(Trace.open(path))
+            continue
         try:
             value = json.loads(path.read_bytes())
         except OSError as error:

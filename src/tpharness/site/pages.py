@@ -1,4 +1,4 @@
-"""The pages of the site in Markdown: start, matrix, clauses, rulings, certificates, trends.
+"""The pages of the site in Markdown: start, matrix, applications, clauses, rulings, certificates, trends.
 
 In: documents, scenarios, what the interop matrix has. Out: texts by path, and the navigation. What others wrote is
 escaped text in tables of HTML; clauses and rulings are our own Markdown.
@@ -6,6 +6,7 @@ escaped text in tables of HTML; clauses and rulings are our own Markdown.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from tpharness.picture import table_html, text_html
 from tpharness.printable import make_printable
 from tpharness.resources import conformance_dir
 from tpharness.scenario import Scenario
+from tpharness.site.applications import application_lines
 from tpharness.site.documents import Documents
 from tpharness.site.views import frame_link, scenarios_of_clause, scenarios_of_ruling, view_link
 from tpharness.suite_yaml import load_suite_yaml
@@ -33,15 +35,23 @@ _SHOWN_KNOWN = 2
 
 
 def site_pages(
-    documents: Documents, scenarios: Sequence[Scenario], interop: Mapping[str, Any]
+    documents: Documents,
+    scenarios: Sequence[Scenario],
+    interop: Mapping[str, Any],
+    pictured: Mapping[str, Sequence[str]],
 ) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
-    """Return the texts of the pages by path, and the navigation without the documentation."""
+    """Return the texts of the pages by path, and the navigation without the documentation.
+
+    `pictured` are the cases of each application that have a picture.
+    """
     subjects = _by_subject()
     rulings = load_rulings()
+    apps = json.loads((conformance_dir() / "apps.json").read_text("utf-8"))
     pages = {
         "index.md": (Path(__file__).parent / "start.md").read_text("utf-8")
         + f"\n{len(scenarios)} scenarios, {len(load_clauses())} clauses, {len(rulings)} rulings.\n",
         "matrix.md": "\n".join(_matrix(documents, interop, {one.id for one in scenarios})),
+        "applications.md": "\n".join(application_lines(apps, pictured, _table)),
         "trends.md": "\n".join(_trends(documents, {one.id for one in scenarios})),
         "certificates.md": "\n".join(_certificates(documents)),
         "clauses/index.md": "\n".join(_clause_list(subjects)),
@@ -52,6 +62,7 @@ def site_pages(
     navigation: list[Mapping[str, Any]] = [
         {"Start": "index.md"},
         {"Matrix": "matrix.md"},
+        {"Applications": "applications.md"},
         {"Trends": "trends.md"},
         {"Certificates": "certificates.md"},
         {"Clauses": ["clauses/index.md", *({name: f"clauses/{name}.md"} for name in subjects)]},
