@@ -52,6 +52,10 @@ LINES = {
         ["user", "user", AGENT],
         "leave this turn out: what the user said is a turn of its own, once",
     ),
+    "a response without parts": (
+        ["user", AGENT.replace("complete: ", "complete: response() ")],
+        "leave message 0, response(), out: a response without a complete part is not a message",
+    ),
     "many differences": (["user", "agent complete: event(a) event(b)"], ""),
 }
 
@@ -117,8 +121,19 @@ def test_a_finding_that_is_not_expected_says_what_to_do_about_itself() -> None:
 
 def test_a_finding_that_is_missing_says_what_the_scenario_plays() -> None:
     """The stream is right where the scenario has something wrong in it."""
-    assert change_of_findings([], [], ["part-without-start"]).startswith(Kind("part-without-start").title)
+    change = change_of_findings([], [], ["part-without-start"])
+    assert change.startswith(f"report `part-without-start`: {Kind('part-without-start').title}")
     assert "there is no finding with the code no-such" in change_of_findings([], [], ["no-such"])
+
+
+def test_a_return_where_a_call_is_expected_says_that_a_message_is_missing() -> None:
+    """Arguments cannot be added to a return: the messages of the turn have moved up."""
+    held = {"turns": [{"messages": [{"parts": [{"part_kind": "tool-return", "tool_call_id": "c1"}]}]}]}
+    wanted = {"turns": [{"messages": [{"parts": [{"args": {"n": 1}}]}]}]}
+    found = change_of_value(held, wanted, "/turns/0/messages/0/parts/0/args", "(absent)", {"n": 1})
+    assert found.startswith(
+        "keep every message of turn 0: message 0 begins with tool-return where its call is expected"
+    )
 
 
 def test_equal_outlines_have_no_change() -> None:

@@ -305,6 +305,26 @@ def test_cases_are_found_by_their_words(broken: Report, width: int, dark: bool, 
     assert seen.errors == []
 
 
+@pytest.mark.parametrize(
+    ("got", "expected", "sentence", "cells"),
+    [
+        ("(absent)", '"x"', "The thread lacks metadata", ["(absent)", "&quot;x&quot;"]),
+        ("1", "2", "The thread does not have the expected value of metadata", ["1", "2"]),
+        ("1", "", "The thread does not have the expected value of metadata", ["1", "an empty text"]),
+    ],
+)
+def test_a_card_says_of_a_value_what_is_wrong_in_words(
+    got: str, expected: str, sentence: str, cells: list[str]
+) -> None:
+    """A pointer is where it is, and no sentence."""
+    one = replace(finding(), got=got, expected=expected, symptom="at /turns/*/messages/*/parts/*/metadata")
+    page = render_html(report_of(events(Result(id="a/b", outcome=Outcome.FAILED, findings=(one,)))))
+    assert f"<h3>1. {sentence}</h3>" in page
+    columns = page.partition('<div class="two">')[2].split("<pre>")[1:3]
+    for column, cell in zip(columns, cells, strict=True):
+        assert re.sub("<[^>]+>", "", column.partition("</pre>")[0]) == cell
+
+
 @pytest.mark.browser
 def test_cases_are_chosen_by_their_outcomes(tmp_path: Path) -> None:
     """A box for each outcome that there is, with its count; one that is not ticked hides its cases."""

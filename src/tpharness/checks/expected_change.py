@@ -141,7 +141,7 @@ def change_of_findings(reported: Sequence[Finding], more: Collection[str], fewer
         return f"correct expect.findings of the scenario: there is no finding with the code {code}"
     seen = sum(finding.code == code for finding in reported)
     noticed = f"only {seen} of these were seen" if seen else "nothing of it was seen"
-    return f"{load_kinds()[code].title}: that is what the scenario plays, and {noticed} in the streams"
+    return f"report `{code}`: {load_kinds()[code].title}; the scenario plays that, and {noticed} in the streams"
 
 
 def _steps(pointer: str) -> list[str]:
@@ -170,6 +170,12 @@ def _change_of_data(thread: Any, wanted: Any, steps: list[str], root: int, got: 
     if isinstance(held, list) and isinstance(expected, list | tuple) and len(held) != len(expected):
         kept = f"keep the items of {place.replace(f'/{steps[-1]}`', '`', 1)} as they came"
         return f"{kept}: {len(expected)}, not {len(held)}, and the one at {steps[-1]} is {_value(right)}"
+    part_kind = str(_object(thread, steps[:-1]).get("part_kind", ""))
+    if got == ABSENT and steps[-1] == "args" and steps[2:3] == ["messages"] and "call" not in part_kind:
+        return (
+            f"keep every message of turn {steps[1]}: message {steps[3]} begins with {part_kind} where its call is "
+            "expected, so that one before it is missing"
+        )
     if got == ABSENT:
         return f"keep {place}, {_value(right)}: data is stored as it came, with every key and every null"
     if right == ABSENT:

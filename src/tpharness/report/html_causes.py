@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from urllib.parse import quote
 
+from tpharness.checks.expectations import ABSENT
 from tpharness.findings import Finding, load_kinds
 from tpharness.picture import text_html
 from tpharness.printable import counted
@@ -104,6 +105,10 @@ def _sentence(group: Group, lead: Finding | None) -> str:
     elif lead.code in _DEPARTS and lead.symptom and lead.place.side:
         stream = "'s stream" if _OF_THE_STREAM in lead.message else ""
         said = f"{lead.symptom}: the {lead.place.side}{stream} is wrong"
+    elif lead.symptom and lead.symptom.startswith("at /"):
+        field = lead.symptom.rpartition("/")[2]
+        differs = "lacks" if lead.got == ABSENT else "does not have the expected value of"
+        said = f"the thread {differs} {field}"
     else:
         said = lead.symptom or lead.kind.title
     return said[:1].upper() + said[1:]
@@ -123,8 +128,9 @@ def _two(finding: Finding) -> str:
 
 
 def _column(title: str, text: str | None, mark: str, start: int, end: int) -> str:
-    if text is None:
-        return f'<div><strong>{title}</strong><pre><span class="muted">nothing</span></pre></div>'
+    if not text:
+        words = "nothing" if text is None else "an empty text"
+        return f'<div><strong>{title}</strong><pre><span class="muted">{words}</span></pre></div>'
     middle = text[start : len(text) - end]
     inner = f"<{mark}>{text_html(middle)}</{mark}>" if middle else ""
     return (
