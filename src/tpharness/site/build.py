@@ -40,10 +40,10 @@ table.data { border-collapse: collapse; font-size: .64rem; }
 table.data th, table.data td { border-bottom: 1px solid #8884; padding: .4em .8em; text-align: left; }
 table.data td { vertical-align: top; }
 .good { color: #2c6e0f; } .bad { color: #b3261e; }
-.md-typeset a.part { color: #8a5100; } .md-typeset a.good { color: #2c6e0f; }
+.md-typeset .part { color: #8a5100; } .md-typeset a.good { color: #2c6e0f; }
 :root, [data-md-color-scheme="default"] { --md-accent-fg-color: #2337b0; --md-typeset-a-color: #2337b0; }
 [data-md-color-scheme="slate"] { --md-accent-fg-color: #a9b8ff; --md-typeset-a-color: #a9b8ff; }
-[data-md-color-scheme="slate"] .md-typeset a.part { color: #ffc46b; }
+[data-md-color-scheme="slate"] .md-typeset .part { color: #ffc46b; }
 [data-md-color-scheme="slate"] .md-typeset a.good { color: #8fd46a; }
 [data-md-color-scheme="slate"] .good { color: #8fd46a; } [data-md-color-scheme="slate"] .bad { color: #ff9c94; }
 """
