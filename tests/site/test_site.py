@@ -23,7 +23,8 @@ from tpharness.resources import conformance_dir
 from tpharness.site import Documents, build_site, find_broken_links, read_documents
 from tpharness.site.applications import application_files
 from tpharness.suite_yaml import load_suite_yaml
-from tpharness.trace.write import TraceWriter
+from tpharness.trace.format import encode_line
+from tpharness.trace.write import CaseFiles, TraceWriter
 
 SCENARIOS = ("basics/tool-call-and-answer", "interruptions/mid-text", "cycles/three-steps")
 HOSTILE = (
@@ -186,6 +187,10 @@ def test_the_table_of_applications_is_read_on_a_phone(site: Path, width: int, da
 def test_a_trace_without_an_application_is_refused(tmp_path: Path) -> None:
     """It would add nothing."""
     writer = TraceWriter(tmp_path / "t.zip", traced="failed")
+    player = {"name": "a", "reference": False}
+    case = {"kind": "case", "id": SCENARIOS[0], "description": "", "clauses": [], "outcome": "failed", "versions": []}
+    entry = {"case": SCENARIOS[0], "server": "a", "client": "a", "outcome": "failed", "codes": []}
+    writer.add(entry, CaseFiles(body=encode_line({**case, "server": player, "client": player})))
     writer.close()
     with pytest.raises(InputError, match=r"t\.zip has no case of an application"):
         application_files(read_documents([tmp_path / "t.zip"]).traces)
