@@ -3,6 +3,7 @@
 python scripts/interop.py            # play, then write both
 python scripts/interop.py --client reference --client peer:ai-sdk-client   # only these; others stay as they were played
 python scripts/interop.py --wire ag-ui   # only the pairs over AG-UI
+python scripts/interop.py --server peer:langgraph-ag-ui   # only those of this server
 python scripts/interop.py --render   # write the page again from what was played
 """
 
@@ -22,6 +23,7 @@ from tpharness.run import RunOptions, run_suite
 from tpharness.run.baselines import load_baseline
 from tpharness.scenario import load_scenario
 from tpharness.targets.peers import wire_of_peer
+from tpharness.targets.remote import Patience
 from tpharness.verdict import Outcome, ResultReady, RunStarted
 
 ROOT = Path(__file__).parent.parent
@@ -34,8 +36,13 @@ AG_UI_PAIRS = [
     ("reference", "peer:ag-ui-client"),
     ("reference", "peer:ag-ui-client-one-read"),
     ("peer:pydantic-ai-ag-ui", "reference"),
+    ("peer:langgraph-ag-ui", "reference"),
 ]
 """What is played over AG-UI: each peer with the reference."""
+THEMES = {"peer:langgraph-ag-ui": ("histories",)}
+"""Of which themes a server plays the scenarios, where it does not play all."""
+PATIENCE = Patience(answer=30.0, silence=30.0, settle=10.0, limit=1.0)
+"""A peer on a busy machine is slow, which says nothing of it."""
 TEMPLATE = ROOT / "scripts" / "interop.md"
 REPRODUCTIONS = ROOT / "docs" / "reproductions"
 
@@ -56,7 +63,8 @@ def play(chosen: Sequence[tuple[str, str]], before: dict[str, Any]) -> dict[str,
         counts: collections.Counter[str] = collections.Counter()
         departures: collections.Counter[str] = collections.Counter()
         wrong = []
-        for event in run_suite(RunOptions(server=server, client=client, wire=wire)):
+        ids = THEMES.get(server, ())
+        for event in run_suite(RunOptions(server=server, client=client, wire=wire, ids=ids, patience=PATIENCE)):
             if isinstance(event, RunStarted):
                 names[server], names[client] = event.server, event.client
                 scenarios = event.scenarios
@@ -140,32 +148,24 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _matrix(data: dict[str, Any]) -> str:
-    pairs = {(pair["server"], pair["client"]): pair["counts"] for pair in data["pairs"]}
-    played = {(pair["server"], pair["client"]): pair.get("scenarios", 0) for pair in data["pairs"]}
-    rows = []
-    for server in SERVERS:
-        row = [f"`{server}`"]
-        for client in CLIENTS:
-            counts = pairs.get((server, client))
-            text = _sums(counts)
-            few = played.get((server, client), 0) < max(played.values())
-            row.append(f"{text} (of {played[server, client]} scenarios)" if counts is not None and few else text)
-        rows.append(row)
+    rows = [[f"`{server}`", *(_sums(data, server, client) for client in CLIENTS)] for server in SERVERS]
     return _table(["server", *(f"`{client}`" for client in CLIENTS)], rows)
 
 
 def _over_ag_ui(data: dict[str, Any]) -> str:
-    pairs = {(pair["server"], pair["client"]): pair["counts"] for pair in data["pairs"]}
-    rows = [[f"`{server}`", f"`{client}`", _sums(pairs.get((server, client)))] for server, client in AG_UI_PAIRS]
+    rows = [[f"`{server}`", f"`{client}`", _sums(data, server, client)] for server, client in AG_UI_PAIRS]
     return _table(["server", "client", "passed / depart / do not apply"], rows)
 
 
-def _sums(counts: dict[str, int] | None) -> str:
-    """Return the cases that passed, that depart as a baseline says, and that do not apply."""
-    if counts is None:
+def _sums(data: dict[str, Any], server: str, client: str) -> str:
+    """Return the cases of a pair that passed, that depart as a baseline says, and that do not apply."""
+    pair = next((one for one in data["pairs"] if (one["server"], one["client"]) == (server, client)), None)
+    if pair is None:
         return "not played"
     shown = (("passed",), ("expected",), ("not-applicable", "no-part"))
-    return " / ".join(str(sum(counts.get(key, 0) for key in keys)) for keys in shown)
+    text = " / ".join(str(sum(pair["counts"].get(key, 0) for key in keys)) for keys in shown)
+    few = pair["scenarios"] < max(one["scenarios"] for one in data["pairs"])
+    return f"{text} (of {pair['scenarios']} scenarios)" if few else text
 
 
 def _departures() -> str:
@@ -207,11 +207,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--render", action="store_true")
     parser.add_argument("--client", action="append", choices=CLIENTS)
+    parser.add_argument("--server", action="append", choices=sorted({server for server, _ in (*PAIRS, *AG_UI_PAIRS)}))
     parser.add_argument("--wire", choices=("vsp", "ag-ui"))
     options = parser.parse_args()
     if not options.render:
         chosen = [pair for pair in PAIRS if pair[1] in (options.client or CLIENTS) and options.wire != "ag-ui"]
         chosen += [] if options.client or options.wire == "vsp" else AG_UI_PAIRS
+        chosen = [pair for pair in chosen if pair[0] in (options.server or pair)]
         data = play(chosen, json.loads(DATA.read_text("utf-8")))
         DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(render(json.loads(DATA.read_text("utf-8"))), encoding="utf-8")

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from scripts.interop import THEMES
 from tests.distribution import ChosenScenarios
 from tests.patience import SLOW
 from tests.peers.test_certified import counted, told, wrong
@@ -52,6 +53,20 @@ def test_the_server_departs_only_as_its_baseline_says(chosen_scenarios: ChosenSc
     results = [event.result for event in events if isinstance(event, ResultReady)]
     assert list(wrong(results)) == []
     assert ids or counted(results) == told("peer:pydantic-ai-ag-ui", "reference")
+
+
+@pytest.mark.sampled
+def test_a_server_that_plays_some_themes_departs_only_as_its_baseline_says(chosen_scenarios: ChosenScenarios) -> None:
+    """LangGraph behind its AG-UI adapter: in a sample one of the cuts, too, which the tenth may not have."""
+    name = "peer:langgraph-ag-ui"
+    ids = chosen_scenarios(0, *THEMES[name])
+    whole = ids == THEMES[name]
+    played = ids if whole else (*ids, "histories/k06-mid-arguments")
+    events = run_suite(RunOptions(server=name, wire="ag-ui", ids=played, patience=SLOW))
+    results = [event.result for event in events if isinstance(event, ResultReady)]
+    assert list(wrong(results)) == []
+    assert results
+    assert not whole or counted(results) == told(name, "reference")
 
 
 @pytest.mark.node

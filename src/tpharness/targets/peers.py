@@ -91,12 +91,19 @@ _BUILT_IN = (
             ("langgraph", "tpharness.peers.langgraph"),
         )
     ),
-    Peer(
-        name="pydantic-ai-ag-ui",
-        command=(*_PYTHON, "tpharness.peers.pydantic_ai_ag_ui", "--port", "{port}"),
-        module="tpharness.peers.pydantic_ai_ag_ui",
-        wire="ag-ui",
-        own_packages=True,
+    *(
+        Peer(
+            name=name,
+            command=(*_PYTHON, module, "--port", "{port}"),
+            module=module,
+            wire="ag-ui",
+            own_packages=True,
+            start_seconds=60.0,  # what was just installed is compiled
+        )
+        for name, module in (
+            ("pydantic-ai-ag-ui", "tpharness.peers.pydantic_ai_ag_ui"),
+            ("langgraph-ag-ui", "tpharness.peers.langgraph_ag_ui"),
+        )
     ),
     *(
         Peer(

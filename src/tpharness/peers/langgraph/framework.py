@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from importlib.metadata import version as package_version
 from typing import Any
 
@@ -16,14 +15,14 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import ActiveRun
-from tpharness.peers.langgraph.scripted_model import ScriptedChatModel, scripted_tools
+from tpharness.peers.langgraph.scripted_model import ScriptedChatModel, ScriptedTool, scripted_tools
 from tpharness.peers.langgraph.stream import UiStream, frame, result_of
 from tpharness.peers.scripted_run import Answer, ScriptedRun
 from tpharness.reference_app.requests import RunRequest
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
 
-__all__ = ["LangGraph"]
+__all__ = ["LangGraph", "LangGraphConversation", "prompt_content"]
 
 _STEPS = 1000
 _REASONS = (None, "stop", "length", "content_filter", "tool_call", "error")
@@ -51,9 +50,9 @@ class LangGraph:
         """What a chat model answers with here: texts, thinking, and calls."""
         return frozenset({"text", "thinking", "tool-call"})
 
-    def converse(self, thread_id: str) -> _Conversation:
+    def converse(self, thread_id: str) -> LangGraphConversation:
         """Begin a conversation."""
-        return _Conversation(thread_id)
+        return LangGraphConversation(thread_id)
 
     def refuse(self, scripted: ScriptedRun, request: RunRequest) -> None:
         """Refuse what a message of LangChain cannot represent."""
@@ -77,7 +76,7 @@ class LangGraph:
                 if run.part.get("metadata") is not None or run.part.get("content_ref") is not None:
                     raise CannotPlayError("metadata or a reference beside a return")
         for turn in request.user:
-            _content(turn["parts"])
+            prompt_content(turn["parts"])
 
 
 def _refuse_turns(answer: Answer) -> None:
@@ -90,8 +89,11 @@ def _refuse_turns(answer: Answer) -> None:
             raise CannotPlayError("texts of an answer that stream at the same time")
 
 
-class _Conversation:
+class LangGraphConversation:
     """One conversation: a thread of the checkpointer."""
+
+    tool: type[ScriptedTool] = ScriptedTool
+    """What its tools are."""
 
     def __init__(self, thread_id: str) -> None:
         self._id = thread_id
@@ -114,23 +116,20 @@ class _Conversation:
         model = ScriptedChatModel(live=live)
         agent = create_agent(
             model,
-            tools=scripted_tools(model, self._return_value.__setitem__),
+            tools=scripted_tools(model, self._return_value.__setitem__, self.tool),
             checkpointer=await self._checkpointer(),
         )
         config: RunnableConfig = {"configurable": {"thread_id": self._id}, "recursion_limit": _STEPS}
-        given = _content(live.prompts)
-        entry: Any = {"messages": [HumanMessage(content=given)]} if given else None
-        reading = asyncio.ensure_future(self._sent(agent.astream(entry, config, stream_mode=_MODES), live))
+        reading = asyncio.ensure_future(self._send(agent, config, live))
         stopping = asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({reading, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not reading.done():
                 reading.cancel()
                 await asyncio.gather(reading, return_exceptions=True)
-                live.body.write(frame({"type": "abort", "reason": self._reason}))
+                self._report_stop(live)
             else:
                 reading.result()
-            live.body.write(b"data: [DONE]\n\n")
             live.playback.end()
         finally:
             reading.cancel()
@@ -141,15 +140,21 @@ class _Conversation:
             self._new = [message for message in messages if message.id not in self._seen]
             self._seen.update(message.id for message in messages)
 
+    def _report_stop(self, live: ActiveRun) -> None:
+        """Notify the client that the run was stopped."""
+        live.body.write(frame({"type": "abort", "reason": self._reason}) + _DONE)
+
     async def _checkpointer(self) -> AsyncSqliteSaver:
         if self._saver is None:
             self._saver = AsyncSqliteSaver(await aiosqlite.connect(":memory:"))
         return self._saver
 
-    async def _sent(self, stream: AsyncIterator[Any], live: ActiveRun) -> None:
+    async def _send(self, agent: Any, config: RunnableConfig, live: ActiveRun) -> None:
         """Send the agent's stream as it comes; while more of it is waited for, everything before has been sent."""
         ui = UiStream()
-        iterator = aiter(stream)
+        given = prompt_content(live.prompts)
+        entry: Any = {"messages": [HumanMessage(content=given)]} if given else None
+        iterator = aiter(agent.astream(entry, config, stream_mode=_MODES))
         named = live.request.script.message_id
         live.body.write(frame({"type": "start", **({} if named is None else {"messageId": named})}))
         try:
@@ -165,13 +170,14 @@ class _Conversation:
                     live.body.write(frame(chunk))
         except Exception as error:  # noqa: BLE001  # whatever the agent raises is reported to the client
             live.failure = str(error)
-            live.body.write(frame({"type": "error", "errorText": live.failure}))
+            live.body.write(frame({"type": "error", "errorText": live.failure}) + _DONE)
             return
         live.waiting = True
         await live.playback.ready()  # the agent may have ended without asking the model at all
         live.waiting = False
         for chunk in ui.end():
             live.body.write(frame(chunk))
+        live.body.write(_DONE)
 
     def record(self, writer: JournalWriter, live: ActiveRun) -> str | None:
         """Write what the run has added to the state."""
@@ -193,6 +199,7 @@ class _Conversation:
 
 
 _MODES: Any = ["messages", "updates"]
+_DONE = b"data: [DONE]\n\n"
 
 
 def _response(writer: JournalWriter, message: AIMessage, at: str) -> str | None:
@@ -236,7 +243,7 @@ def _return(writer: JournalWriter, message: ToolMessage, at: str) -> None:
     writer.add_return(call, "tool-return", fields, at)
 
 
-def _content(parts: Any) -> list[str | dict[str, Any]]:
+def prompt_content(parts: Any) -> list[str | dict[str, Any]]:
     """Return the prompts of user turns as the content of a message."""
     content: list[str | dict[str, Any]] = []
     for part in parts:

@@ -155,10 +155,14 @@ class ScriptedTool(BaseTool):
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
         """Carry a call out, given as LangGraph's tool node gives it, and return the message that answers it."""
         del config, kwargs
+        return await self.carry_out(str(input["id"]))
+
+    async def carry_out(self, call: str) -> ToolMessage:
+        """Wait for the turns of a call, and return the message that answers it."""
         model: ScriptedChatModel = self.model
         live: ActiveRun = model.live
         scripted, playback = live.scripted, live.playback
-        run = model.current.tools.get(str(input["id"]), ToolRun())
+        run = model.current.tools.get(call, ToolRun())
         if run.started_at is not None:
             await playback.turn(run.started_at)
             await playback.finish_event(run.started_at)
@@ -166,19 +170,21 @@ class ScriptedTool(BaseTool):
             await playback.turn(scripted.count if scripted.failed_at is None else scripted.failed_at)
             raise ChatModelError(scripted.failure)
         await playback.turn(run.returned_at)
-        self.returned(str(input["id"]), playback.now)
+        self.returned(call, playback.now)
         playback.finish_event_soon(run.returned_at)
         content = run.part.get("content")
         return ToolMessage(
             content=content if isinstance(content, str) else json.dumps(content),
             artifact={"value": content},  # a message holds text; what the tool returned is kept beside it
             name=self.name,
-            tool_call_id=input["id"],
+            tool_call_id=call,
             status="error" if run.part.get("outcome") == "failed" else "success",
         )
 
 
-def scripted_tools(model: ScriptedChatModel, returned: Callable[[str, str], None]) -> list[BaseTool]:
+def scripted_tools(
+    model: ScriptedChatModel, returned: Callable[[str, str], None], tool: type[ScriptedTool] = ScriptedTool
+) -> list[BaseTool]:
     """Return the tools that the script calls; `returned` is called with the id and the time of each result."""
     live: ActiveRun = model.live
     names = {
@@ -187,4 +193,4 @@ def scripted_tools(model: ScriptedChatModel, returned: Callable[[str, str], None
         for part in answer.parts().values()
         if part["part_kind"] == "tool-call"
     }
-    return [ScriptedTool(name=name, model=model, returned=returned) for name in sorted(names)]
+    return [tool(name=name, model=model, returned=returned) for name in sorted(names)]
