@@ -25,7 +25,14 @@ class CrAndLfApart(SseParser):
         return super().feed_data(data)
 
 
-class NoLoneCr(SseParser):
+class EachRead(SseParser):
+    """Takes a part of a line as any other read."""
+
+    def feed_part(self, _data):
+        return False
+
+
+class NoLoneCr(EachRead):
     """A carriage return alone ends no line."""
 
     def feed_data(self, data):
@@ -47,7 +54,7 @@ class SplitByReads(SseParser):
         return found
 
 
-class DecodedByReads(SseParser):
+class DecodedByReads(EachRead):
     """Each read is decoded by itself, so that a character on its edge is lost."""
 
     def feed_data(self, data):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.counting import count_calls
 from tests.wires.ag_ui.streams import framed
 
 from tpharness.findings import Finding
@@ -69,8 +71,17 @@ OPENED = [_event(kind, id_, "", {}) for id_ in IDS for kind in ("begins", "text 
 OPENED = [event for number, event in enumerate(OPENED) if number == 0 or event["type"] != "RUN_STARTED"]
 
 
-def _folded(reads: list[bytes], *, failing: int | None) -> tuple[Journal, list[Finding], bool]:
-    assembler = AgUiAssembler()
+class _LooksAtEach(AgUiAssembler):
+    """Has no quick way for the pieces of what is open."""
+
+    def _more(self, _piece: object) -> None:
+        return None
+
+
+def _folded(
+    reads: list[bytes], *, failing: int | None, by: type[AgUiAssembler] = AgUiAssembler
+) -> tuple[Journal, list[Finding], bool]:
+    assembler = by()
     assembler.begin(AT)
     for number, read in enumerate([*reads, b""]):
         if number == failing:
@@ -90,8 +101,25 @@ def test_a_read_of_many_events_says_what_a_read_of_each_says(
     together = [framed(both[:cut]), framed(both[cut:])]
     alone = [framed([event]) for event in both]
     many = _folded(together, failing=failing)
-    one = _folded(alone, failing=min(cut, len(both)) if failing is not None else None)
-    assert many == one
+    failing_alone = min(cut, len(both)) if failing is not None else None
+    assert many == _folded(alone, failing=failing_alone)
+    assert many == _folded(alone, failing=failing_alone, by=_LooksAtEach)
+
+
+def test_a_piece_that_comes_alone_costs_little_more_than_one_among_others() -> None:
+    """As pieces of a live stream do, each of which once took the way of an event that opens or ends something."""
+    pieces = [_event("text", "a", "word ", {}) for _ in range(200)]
+    alone, together = [framed([one]) for one in pieces], [framed(pieces)]
+    calls = [count_calls(partial(_folded, [framed(OPENED), *reads], failing=None)) for reads in (together, alone)]
+    assert calls[1] - calls[0] < 16 * len(pieces)
+
+
+def test_a_byte_of_a_line_costs_few_calls() -> None:
+    """The fold's, the judge's, the parser's, and of these two in C."""
+    line = framed([_event("text", "a", "word " * 200, {})])
+    begun, rest = line[:1], [bytes((one,)) for one in line[1:-2]]
+    calls = [count_calls(partial(_folded, [framed(OPENED), begun, *reads], failing=None)) for reads in ([], rest)]
+    assert calls[1] - calls[0] < 6 * len(rest)
 
 
 def test_a_reader_says_where_its_stream_stands() -> None:

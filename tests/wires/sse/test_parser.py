@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -49,18 +50,22 @@ def reference(body: bytes) -> tuple[list[tuple[str, str, str]], str, int | None]
     return events, last_id, retry
 
 
-def parse(
-    body: bytes, sizes: list[int] | None = None, **options: Any
-) -> tuple[SseParser, list[tuple[str, str, str]], list[int]]:
-    """Feed a body in reads of the given sizes (cycled; one read if None); return the parser, events, their ends."""
-    parser = SseParser(**options)
-    frames = []
+def split(body: bytes, sizes: list[int] | None) -> Iterator[bytes]:
+    """Yield a body in reads of the given sizes (cycled; one read if None)."""
     position = turn = 0
     while position < len(body):
         size = sizes[turn % len(sizes)] if sizes else len(body)
-        frames += parser.feed(body[position : position + size])
+        yield body[position : position + size]
         position += size
         turn += 1
+
+
+def parse(
+    body: bytes, sizes: list[int] | None = None, **options: Any
+) -> tuple[SseParser, list[tuple[str, str, str]], list[int]]:
+    """Feed a body in such reads; return the parser, events, their ends."""
+    parser = SseParser(**options)
+    frames = [frame for read in split(body, sizes) for frame in parser.feed(read)]
     return parser, [(f.event or "message", f.data.decode(), f.id or "") for f in frames], [f.end for f in frames]
 
 
@@ -148,6 +153,20 @@ def test_the_split_into_reads_changes_neither_offsets_nor_findings_nor_leftover(
         leftover = parser.close()
         seen.append((ends, leftover, parser.findings, parser.offset))
     assert seen[0] == seen[1] == seen[2]
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(body=soups, sizes=splits)
+def test_a_part_of_a_line_is_taken_as_any_other_read(body, sizes):
+    """What `feed_part` takes changes nothing that the parser gives, finds or has left."""
+    seen = []
+    for quick in (True, False):
+        parser, events = SseParser(max_line=20, heartbeats=True), []
+        for read in split(body, sizes):
+            if not (quick and parser.feed_part(read)):
+                events += [frame.data for frame in parser.feed(read)]
+        seen.append((events, parser.close(), parser.findings, parser.offset))
+    assert seen[0] == seen[1]
 
 
 @settings(derandomize=True, max_examples=200, deadline=None)

@@ -72,9 +72,7 @@ class AgUiAssembler:
         if self._judge is None:
             raise RuntimeError("begin() opens a stream")
         self._at = at
-        before = self._judge.events
-        self._judge.feed(data)
-        read = self._judge.events - before
+        read = self._judge.feed(data)
         self._unjoined += read
         if self._unjoined >= CHUNKS_BETWEEN_JOINS:
             self._unjoined = 0
@@ -332,6 +330,8 @@ class AgUiAssembler:
 
     def _provider(self, event: Any) -> tuple[bool | None, dict[str, Any] | None]:
         facts = carried(event)
+        if not facts:
+            return None, None
         metadata = facts.get("provider_metadata")
         return (True if facts.get("provider_executed") else None), metadata if isinstance(metadata, dict) else None
 

@@ -73,6 +73,7 @@ class Items:
         self.known_calls: dict[str, str] = {}
         """All calls that the thread is known to have, with their tools."""
         self._run = 0
+        self._tagged = False  # nothing is of a subagent before an event has named one
         self._texts, self._arguments = self._items["text"], self._items["call"]
 
     HANDLED = frozenset(_ACTS)
@@ -130,11 +131,14 @@ class Items:
     def owner_of(self, event: Any) -> str | None:
         """Return in whose lane an event is: that of its tag, else that of the item that it continues."""
         tag = given(getattr(event, "subagent_run_id", None))
-        found = _ACTS.get(type(event))
-        if tag is None and found is not None and found[1] is not Act.START:
-            item = self._items[found[0]].get(getattr(event, event.id_field))
-            return item.owner if item is not None else None
-        return str(tag) if tag is not None else None
+        if tag is not None:
+            self._tagged = True
+            return str(tag)
+        found = _ACTS.get(type(event)) if self._tagged else None
+        if found is None or found[1] is Act.START:
+            return None
+        item = self._items[found[0]].get(getattr(event, event.id_field))
+        return item.owner if item is not None else None
 
     def add(self, event: Any) -> bool:
         """Append a piece to what is open of the agent itself, as most events do; False where more has to be judged."""

@@ -172,19 +172,22 @@ class Judge:
         """Return the subagent that an event is of, by its tag or by what it continues; None for the agent itself."""
         return self._items.owner_of(event)
 
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+    def feed(self, data: bytes) -> int:
+        """Take the next bytes; return how many events they completed."""
+        parser = self._parser
+        if parser.feed_part(data):
+            return 0
         if not self._odd_line_ends and b"\r" in data:
             self._odd_line_ends = True
             self.log.add(v.LINE_ENDS.at(Place(byte=self._parser.offset + data.index(b"\r"))))
-        event = self._parser.feed_event(data)
-        if event is not None:  # a read of one event, as in a live stream
-            self.feed_event(event)
-            return
-        self._feed_events(self._parser.feed_data(data))  # whatever the `event` fields say (rule 108)
+        event = parser.feed_event(data)  # a read of one event, as in a live stream
+        events = parser.feed_data(data) if event is None else (event,)  # whatever the `event` fields say (rule 108)
+        if events:
+            self._feed_events(events)
+        return len(events)
 
     def _feed_events(self, events: Sequence[bytes]) -> None:
-        """Take the events of one read: those that make up nearly all of a stream without a call."""
+        """Take the data of the events of one read: those that make up nearly all of a stream without a call."""
         texts, arguments, last = self._texts, self._arguments, self._index + len(events)
         for index, data in enumerate(events, self._index + 1):
             event: Any
@@ -208,12 +211,7 @@ class Judge:
 
     def feed_event(self, data: bytes) -> None:
         """Take the data of one frame."""
-        self._index += 1
-        try:
-            event: r.BaseEvent | None = decode_typed(data)
-        except REFUSED:
-            event = None
-        self._judge_event(event, data)
+        self._feed_events((data,))
 
     def _judge_event(self, event: r.BaseEvent | None, data: bytes) -> None:
         """Take an event; None if it was not exactly one of the newest version."""

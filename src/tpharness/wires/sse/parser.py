@@ -231,11 +231,19 @@ class SseParser:
                     position += 1
         self._idle = not (self._in_event or self._pending or self._skip_line or self._skip_lf)
 
+    def feed_part(self, data: bytes) -> bool:
+        """Take a read that is a part of a line that has begun. False, and nothing done, if it is anything else."""
+        size = len(data)
+        if not self._pending or b"\n" in data or b"\r" in data or self._closed or self._pending + size > self.max_line:
+            return False
+        self.offset += size
+        self._pending += size
+        self._pieces.append(data)
+        return True
+
     def feed_data(self, data: bytes) -> list[bytes]:
         """Do the same as `feed`, but return only the data of the events, without heartbeats unless asked for (R35)."""
-        if self._pending and b"\n" not in data and b"\r" not in data and not self._closed:
-            self.offset += len(data)  # a part of a line, as in reads of one byte
-            self._keep(data)
+        if self.feed_part(data):
             return []
         found: list[bytes] = []
         self._feed(data, found, bare=True)

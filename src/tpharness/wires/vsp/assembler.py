@@ -42,13 +42,16 @@ class Assembler:
 
     def feed(self, data: bytes, at: str) -> int:
         """Take in the next bytes of the body, received at `at`; return how many chunks they completed."""
-        if self._sse is None:
+        sse = self._sse
+        if sse is None:
             raise RuntimeError("begin() opens a stream")
-        event = self._sse.feed_event(data)
+        event = sse.feed_event(data)
         if event is not None:
             self._fold.feed_event(event, at)
             return 1
-        events = self._sse.feed_data(data)
+        if sse.feed_part(data):
+            return 0
+        events = sse.feed_data(data)
         if events:
             self._fold.feed_events(events, at)
         return len(events)
