@@ -1,6 +1,6 @@
 """What a figure of `docs/PERFORMANCE.md` is: a ratio that is measured in one process, at several sizes.
 
-A figure is one function, declared in `core_figures` or `suite_figures`, and nothing else has to know of it:
+A figure is one function, declared in `core_figures`, `suite_figures` or `floor_figures`; nothing else knows of it:
 
     @figure("decoding a `data-*` chunk / a typed chunk", unit="chunk", at_most=2.5)
     def data_chunk(size: int) -> Pair:

@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import core_figures, suite_figures
+from benchmarks import core_figures, floor_figures, suite_figures
 from benchmarks.figures import FIGURES, Figure, Point, peer_version
 from benchmarks.performance_page import draw, page_table, replace_measured
 from benchmarks.table import Row, report
 
 FOLDER = Path(__file__).parents[1]
 PAGE, PICTURE = FOLDER / "docs" / "PERFORMANCE.md", FOLDER / "docs" / "performance.svg"
-DECLARED = (core_figures, suite_figures)
+DECLARED = (core_figures, suite_figures, floor_figures)
 
 
 def measure(key: str, source: Path, sizes: Sequence[int], bytecode: str) -> list[Point]:

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks.bodies import READ, event, steps
-from benchmarks.stream import AT
+from benchmarks.least_fold import AT
 from benchmarks.table import at_most, report, shown
 
 from tpharness.run.plan import base_case

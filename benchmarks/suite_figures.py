@@ -43,7 +43,7 @@ from tpharness.verdict import ResultReady, RunFinished, RunStarted
 from tpharness.wires.registry import WIRES
 from tpharness.wires.vsp.encode import DONE, encode_sse
 
-__all__: list[str] = []
+__all__ = ["THERE", "ended_processes", "in_processes", "play_on", "receive", "record", "spread_ids"]
 
 HERE = f"python:{Unstepped.__module__}:{Unstepped.__name__}"
 THERE = "peer:serve"
@@ -54,43 +54,44 @@ _SCENARIOS_OF_MUTATE = 232
 
 
 @cache
-def _ids(size: int) -> tuple[str, ...]:
+def spread_ids(size: int) -> tuple[str, ...]:
     """Return so many scenarios that are spread over all themes."""
     known = [one.id for one in select_scenarios((), (scenarios_dir(),))]
     return tuple(known[number * len(known) // size] for number in range(size))
 
 
-def _play(target: str, size: int) -> None:
+def play_on(target: str, size: int) -> None:
     """Play scenarios with both sides on a target. SystemExit if they do not pass."""
-    *_, finished = run_suite(RunOptions(ids=_ids(size), server=target, client=target))
+    *_, finished = run_suite(RunOptions(ids=spread_ids(size), server=target, client=target))
     if not isinstance(finished, RunFinished) or not finished.passed:
         raise SystemExit(f"{target} does not pass: {finished}")
 
 
-def _record(size: int) -> list[tuple[Script, PlayedCase]]:
+def record(size: int) -> list[tuple[Script, PlayedCase]]:
     """Play scenarios once, without variants and cuts; return what their clients were given."""
     both = Players(server=Reference(), client=Reference())
     scripts: list[Script] = []
     played: list[PlayedCase] = []
-    for one in select_scenarios(_ids(size), (scenarios_dir(),)):
+    for one in select_scenarios(spread_ids(size), (scenarios_dir(),)):
         case = base_case(load_scenario(one.path, root=one.root))
         scripts.append(make_script(case))
         asyncio.run(play(case, both, thorough=False, observe=played.append))
     return list(zip(scripts, played, strict=True))
 
 
-@figure("the suite in process / folding its streams once", unit="scenario", at_most=20, head=504, sizes=(100, 504))
+@figure("the suite in process / folding its streams once", unit="scenario", head=504, sizes=(100, 504))
 def in_process(size: int) -> Pair:
     """Everything that a run does, from the files to the verdicts, against bytes to the threads of every version."""
-    recorded = _record(size)
+    recorded = record(size)
+    return Pair(ours=lambda: play_on("reference", size), peer=lambda: receive(recorded))
 
-    def fold() -> None:
-        for script, seen in recorded:
-            client = ReferenceClient(script)
-            receive_turns(client, seen.turns)
-            client.threads()
 
-    return Pair(ours=lambda: _play("reference", size), peer=fold)
+def receive(recorded: list[tuple[Script, PlayedCase]]) -> None:
+    """Take each stream once, and give the threads."""
+    for script, seen in recorded:
+        client = ReferenceClient(script)
+        receive_turns(client, seen.turns)
+        client.threads()
 
 
 @figure("`mutate` / the same by playing everything", unit="seeded change", at_most=0.1, head=17, sizes=(17,))
@@ -114,7 +115,7 @@ def mutate(size: int) -> list[float]:
 @figure("`mutate --all-kills` / the same by playing everything", unit="seeded change", head=10, sizes=(10,))
 def mutate_all_kills(size: int) -> Pair:
     """Find every scenario that fails a change, on half of the suite; the recording is there."""
-    changes, scenarios = _seeded(size), load_scenarios(_ids(_SCENARIOS_OF_MUTATE))
+    changes, scenarios = _seeded(size), load_scenarios(spread_ids(_SCENARIOS_OF_MUTATE))
     recording = record_unharmed(scenarios)
     return Pair(
         ours=lambda: [play_change(one, scenarios, recording=recording) for one in changes],
@@ -131,13 +132,13 @@ def _seeded(size: int) -> list[Defect | Harmless]:
 @figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=2, head=200, sizes=(40, 200))
 def over_http(size: int) -> Pair:
     """Take the processor time of this process only, without that of the target; in process case by case as well."""
-    return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size))
+    return Pair(ours=lambda: play_on(THERE, size), peer=lambda: play_on(HERE, size))
 
 
-@figure("both sides over HTTP / in process, by the clock", unit="scenario", at_most=2, head=200, sizes=(40, 200))
+@figure("both sides over HTTP / in process, by the clock", unit="scenario", head=200, sizes=(40, 200))
 def over_http_clock(size: int) -> Pair:
     """Wait for both processes of the target and for their start; of two cores this process has one."""
-    return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size), clock=time.perf_counter)
+    return Pair(ours=lambda: play_on(THERE, size), peer=lambda: play_on(HERE, size), clock=time.perf_counter)
 
 
 @figure("both sides over HTTP, the target / in process", unit="scenario", head=200, sizes=(40, 200))
@@ -146,9 +147,9 @@ def over_http_target(size: int) -> list[float]:
     ratios = []
     for _ in range(3):
         begun, before = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        _play(HERE, size)
+        play_on(HERE, size)
         here = time.process_time() - begun
-        _play(THERE, size)
+        play_on(THERE, size)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         ratios.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / here)
     return ratios
@@ -160,14 +161,16 @@ def over_http_target(size: int) -> list[float]:
 def certify_in_three_orders(size: int) -> Pair:
     """Play three orders over stdio and judge once what is the same in all; take the time of this process only."""
     target = f"stdio:{sys.executable} {_EXAMPLE} --stdio"
-    orders = [replace(one, ids=_ids(size), trace=Traced.FAILED) for one in plan_playing(server=target, client=target)]
+    orders = [
+        replace(one, ids=spread_ids(size), trace=Traced.FAILED) for one in plan_playing(server=target, client=target)
+    ]
 
     def certify() -> None:
         known = JudgedBefore()
         for one in orders:
             deque(play_suite(one, known), maxlen=0)
 
-    return Pair(ours=certify, peer=lambda: _play(target, size))
+    return Pair(ours=certify, peer=lambda: play_on(target, size))
 
 
 @figure("both wires / one wire", unit="scenario", at_most=1.6, head=200, sizes=(40, 200))
@@ -176,11 +179,11 @@ def both_wires(size: int) -> Pair:
 
     def both() -> None:
         for wire in WIRES:
-            *_, finished = run_suite(RunOptions(ids=_ids(size), wire=wire))
+            *_, finished = run_suite(RunOptions(ids=spread_ids(size), wire=wire))
             if not isinstance(finished, RunFinished) or not finished.passed:
                 raise SystemExit(f"the reference does not pass over {wire}: {finished}")
 
-    return Pair(ours=both, peer=lambda: _play("reference", size))
+    return Pair(ours=both, peer=lambda: play_on("reference", size))
 
 
 @figure(
@@ -201,7 +204,7 @@ def start_of_workers(size: int) -> Pair:
     """Start a Python that imports it; by a clock, since most of the time passes in other processes."""
     source = "import tpharness.run.dispatch"
     return Pair(
-        ours=lambda: _first_result(RunOptions(ids=_ids(40), jobs=size)),
+        ours=lambda: _first_result(RunOptions(ids=spread_ids(40), jobs=size)),
         peer=lambda: subprocess.run([sys.executable, "-c", source], check=True),
         clock=time.perf_counter,
     )
@@ -224,11 +227,12 @@ def first_fold(_size: int) -> Pair:
     return Pair(
         ours=lambda: subprocess.run([sys.executable, "-c", source], check=True),
         peer=lambda: subprocess.run([sys.executable, "-c", "import msgspec, orjson, click"], check=True),
-        clock=_ended_processes,
+        clock=ended_processes,
     )
 
 
-def _ended_processes() -> float:
+def ended_processes() -> float:
+    """Return the processor time of the processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -245,7 +249,7 @@ def _first_result(options: RunOptions) -> None:
     ended.set()
 
 
-@figure("one Dask worker / two", unit="task", at_least=1.8, head=400, sizes=(400,))
+@figure("one Dask worker / two", unit="task", head=400, sizes=(400,))
 def cluster_of_two(size: int) -> list[float]:
     """Take the time from the first result to the last; by a clock, on a machine that does nothing else."""
     return [_on_cluster("local:1", size) / _on_cluster("local:2", size) for _ in range(3)]
@@ -260,13 +264,13 @@ def _on_cluster(address: str, size: int) -> float:
     return time.perf_counter() - begun
 
 
-@figure("two Dask workers / two processes that are told nothing", unit="task", head=400, sizes=(400,))
+@figure("two Dask workers / two processes that are told nothing", unit="task", at_most=1.1, head=400, sizes=(400,))
 def cluster_and_processes(size: int) -> list[float]:
     """Compare with the most that two processors give: each process has its half from the start and returns nothing."""
-    return [_on_cluster("local:2", size) / _in_processes(2, size) for _ in range(3)]
+    return [_on_cluster("local:2", size) / in_processes(2, size) for _ in range(3)]
 
 
-def _in_processes(count: int, size: int) -> float:
+def in_processes(count: int, size: int) -> float:
     """Play so many small items in forked processes; return the seconds."""
     fork = multiprocessing.get_context("fork")
     processes = [fork.Process(target=_play_share, args=(range(one, size, count),)) for one in range(count)]
@@ -294,7 +298,7 @@ def _play_generated(item: int) -> None:
 def selecting(size: int) -> Pair:
     """Name each scenario, as an order of `certify` does, of which there are several hundred."""
     roots = (scenarios_dir(),)
-    return Pair(ours=lambda: select_scenarios(_ids(size), roots), peer=lambda: select_scenarios((), roots))
+    return Pair(ours=lambda: select_scenarios(spread_ids(size), roots), peer=lambda: select_scenarios((), roots))
 
 
 @figure(

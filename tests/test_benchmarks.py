@@ -22,6 +22,8 @@ SHARED = {
     "bodies",
     "core_figures",
     "figures",
+    "floor_figures",
+    "least_fold",
     "long_streams",
     "performance_page",
     "played_disk",
