@@ -91,7 +91,7 @@ def parse_tool_args(held: Any) -> Any:
 
 def read_json(text: str) -> Any:
     """Return the value of a JSON text that can be written again (R38); ValueError or RecursionError for any other."""
-    return _READER.decode(text)
+    return json.loads(text, parse_constant=_finite, parse_float=_finite)
 
 
 def is_uuid(text: str) -> bool:
@@ -109,9 +109,6 @@ def _finite(digits: str) -> float:
     if not isfinite(number):
         raise ValueError(f"{digits} is not a number that JSON can have")
     return number
-
-
-_READER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
 
 
 def normalize_finish_reason(word: str | None) -> str | None:

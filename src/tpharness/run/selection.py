@@ -89,8 +89,8 @@ def strike(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterato
 def _find_faults(one: SelectedScenario, profiles: Sequence[str]) -> tuple[str, ...]:
     """Return the faults with which the profiles play a scenario."""
     wanted = [load_profiles()[name] for name in profiles] if one.place is None else []
-    striking = [profile for profile in wanted if profile.strikes(one.id)]  # none, for most scenarios
-    return tuple(name for name in wire_faults.FAULTS if any(profile.has_fault(name) for profile in striking))
+    wanted = [profile for profile in wanted if profile.strikes(one.id)]  # none, for most scenarios
+    return tuple(name for name in wire_faults.FAULTS if any(profile.has_fault(name) for profile in wanted))
 
 
 def _belongs(one: SelectedScenario, profiles: Sequence[str]) -> bool:

@@ -243,8 +243,6 @@ class SseParser:
 
     def feed_data(self, data: bytes) -> list[bytes]:
         """Do the same as `feed`, but return only the data of the events, without heartbeats unless asked for (R35)."""
-        if self.feed_part(data):
-            return []
         found: list[bytes] = []
         self._feed(data, found, bare=True)
         return found

@@ -42,16 +42,15 @@ class Assembler:
 
     def feed(self, data: bytes, at: str) -> int:
         """Take in the next bytes of the body, received at `at`; return how many chunks they completed."""
-        sse = self._sse
-        if sse is None:
+        if self._sse is None:
             raise RuntimeError("begin() opens a stream")
-        event = sse.feed_event(data)
+        event = self._sse.feed_event(data)
         if event is not None:
             self._fold.feed_event(event, at)
             return 1
-        if sse.feed_part(data):
+        if self._sse.feed_part(data):
             return 0
-        events = sse.feed_data(data)
+        events = self._sse.feed_data(data)
         if events:
             self._fold.feed_events(events, at)
         return len(events)

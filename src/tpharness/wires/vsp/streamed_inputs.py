@@ -24,9 +24,7 @@ def judge_input(call_id: str, value: Any, deltas: list[str], report: Callable[..
             report(v.INPUT_IN_TEXT, f"the input of {call_id!r} is a text that holds a JSON object", got=value)
     elif isinstance(streamed, dict):
         try:
-            if repr(streamed) == repr(value):  # alike to the order of keys, as nearly always; natively, in one go
-                return
-            difference = _first_difference(streamed, value, "")
+            difference = None if repr(streamed) == repr(value) else _first_difference(streamed, value, "")
         except RecursionError:  # deeper than anything that is stored
             return
         if difference is not None:
