@@ -241,7 +241,7 @@ async def _play_all(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    others = _name_others(sources, stage.config, tool)
+    others = _name_others(sources, tool, threads=stage.player.shows_reloads)
     problems = [] if options.ids or ended else baseline.find_outdated(run.played, elsewhere=others)
     yield run.finish(problems, ended=ended, exercised=_exercised(run.played), clause_count=_CLAUSES)
 
@@ -394,11 +394,11 @@ def _select_cases(options: AppOptions, ids: Sequence[str], tool: CaseTool | None
     return [source for source in known if _wanted(source, ids)]
 
 
-def _name_others(played: Sequence[CaseSource], config: AppConfig, tool: CaseTool | None) -> list[str]:
+def _name_others(played: Sequence[CaseSource], tool: CaseTool | None, *, threads: bool) -> list[str]:
     """Return what only a run that sweeps, or that has the ledger, calls its results."""
     known = {source.id for source in played}
     ids = [one.id for one in all_cases(tool, ledger=True, other_user=True, sweep=True) if one.id not in known]
-    return ids if config.thread is None else [*ids, *(f"{case}{THREAD_SUFFIX}" for case in ids)]
+    return ids if not threads else [*ids, *(f"{case}{THREAD_SUFFIX}" for case in ids)]
 
 
 def _wanted(source: CaseSource, patterns: Sequence[str]) -> bool:
@@ -417,7 +417,7 @@ def _unmet(case: AppCase, stage: _Stage) -> str:
     has = {
         Need.TOOL: bool(config.allow),
         Need.STOP: config.stop is not None,
-        Need.THREAD: config.thread is not None,
+        Need.THREAD: stage.player.shows_reloads,
         Need.RESUME: config.resume is not None,
         Need.REGENERATE: config.regenerate,
         Need.EDIT: config.edit,

@@ -62,7 +62,8 @@ class Player:
     the application was started, so that there is something to count; `shows_answers` whether it was seen to show its
     user an answer of the model word for word; `wants_thoughts` whether it asks its model to think; `known_result` what
     its model was sent as a tool's result, and `tells_references` whether that names the run of the ledger;
-    `names_calls` is whether its tool said to the ledger which call of the model it ran for.
+    `names_calls` is whether its tool said to the ledger which call of the model it ran for; `shows_reloads` whether a
+    page that is loaded anew finds the chat, by an address or in what the page keeps itself.
     """
 
     def __init__(
@@ -87,6 +88,8 @@ class Player:
         self.known_result: str | None = None
         self.keeps_history = keeps_history(profile)
         self.shows_calls = bool(getattr(profile, "shows_calls", True)) or not self.keeps_history
+        kept = real is None and hasattr(profile, "thread")  # by the page, as in the browser's storage
+        self.shows_reloads = config.thread is not None or kept
         self.is_foreign = config.history.startswith("python:") and make_translator(profile) is not None
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
@@ -157,7 +160,7 @@ class Player:
         """Play a turn, or two of them where the second begins while the first goes on."""
         turn, later = stage.case.turns[index], stage.case.turns[index + 1 : index + 2]
         stage.begin(self._provider)
-        if turn.reloads and self._config.thread is not None:
+        if turn.reloads and self.shows_reloads:
             await self._load_anew(stage)
         together = turn.cut is not None and turn.cut.by in TOGETHER
         words = f"{stage.mark} {_words(stage.case, index)}"

@@ -26,5 +26,5 @@ def calling(owner: object, method: str) -> Iterator[None]:
         raise UsageError(
             f"{kind.__module__}.{kind.__qualname__}.{method} cannot be used: {type(error).__name__}: {error}",
             hint="body(chat, trigger) returns a dict of JSON values, translator() None or an object whose feed(data)"
-            " returns chunks; see tpharness docs APPLICATIONS",
+            " returns chunks, thread(chat) JSON values; see tpharness docs APPLICATIONS",
         ) from error

@@ -14,9 +14,21 @@ from typing import Any, Protocol
 
 from tpharness.apps.client.own_code import calling
 from tpharness.apps.client.reply import Translator
+from tpharness.apps.client.routes import Fetched
 from tpharness.errors import UsageError
+from tpharness.findings import shorten
 
-__all__ = ["Chat", "Profile", "Trigger", "keeps_history", "make_body", "make_translator", "page_of", "text_of"]
+__all__ = [
+    "Chat",
+    "Profile",
+    "Trigger",
+    "keeps_history",
+    "kept_by",
+    "make_body",
+    "make_translator",
+    "page_of",
+    "text_of",
+]
 
 Message = Mapping[str, Any]
 
@@ -56,6 +68,8 @@ class Profile(Protocol):
     One that stands for another version of the AI SDK's client than the newest says which: `version = VERSIONS[6]`.
     One whose page keeps messages in another shape has `for_chat(chat, extra)`, which returns the profile of one chat:
     that one writes `chat.messages` itself while it reads an answer; `extra` are fields that every post has.
+    One whose page keeps the chat beyond a reload, as in the browser's storage, has `thread(chat)`: it returns what is
+    kept under `chat.id`, UI messages or a ThreadProtocol document, judged as an answer of the address `thread` is.
     """
 
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
@@ -75,6 +89,16 @@ def page_of(profile: Profile, chat: Chat, extra: Mapping[str, Any]) -> Profile |
     with calling(profile, "for_chat"):
         page: Profile = made(chat, extra)
     return page
+
+
+def kept_by(profile: Profile, chat: Chat) -> Fetched | None:
+    """Return what the page keeps of a chat beyond a reload; None where it keeps nothing."""
+    kept = getattr(profile, "thread", None)
+    if kept is None:
+        return None
+    with calling(profile, "thread"):
+        text = json.dumps(kept(chat))
+    return Fetched(status=200, value=json.loads(text), text=shorten(text))
 
 
 def make_body(profile: Profile, chat: Chat, trigger: Trigger, extra: Mapping[str, Any]) -> bytes:

@@ -14,7 +14,7 @@ import aiohttp
 
 from tpharness.apps.client.client_versions import NEWEST
 from tpharness.apps.client.message import MessageFold
-from tpharness.apps.client.profile import Chat, Profile, Trigger, make_body, make_translator, page_of
+from tpharness.apps.client.profile import Chat, Profile, Trigger, kept_by, make_body, make_translator, page_of
 from tpharness.apps.client.reply import Limits, Reply
 from tpharness.apps.client.routes import Addresses, Fetched, fetch
 from tpharness.apps.client.use_chat import UseChat, generate_id
@@ -72,7 +72,7 @@ class Client(Protocol):
         ...
 
     async def view(self) -> Fetched | None:
-        """Fetch the chat as a reloaded page does; None without an address for it."""
+        """Fetch the chat as a reloaded page does; None without an address for it, unless the page keeps it itself."""
         ...
 
     async def close(self) -> None:
@@ -148,7 +148,9 @@ class ChatClient:
         return await fetch(self._session, self._addresses, self._addresses.stop, self.chat.id, self._limits.headers)
 
     async def view(self) -> Fetched | None:
-        """Ask for the address of the chat."""
+        """Ask for the address of the chat, or the page for what it keeps itself."""
+        if self._addresses.thread is None:
+            return kept_by(self._profile, self.chat)
         return await fetch(self._session, self._addresses, self._addresses.thread, self.chat.id, self._limits.headers)
 
     async def close(self) -> None:
