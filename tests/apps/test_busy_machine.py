@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from benchmarks.virtual_time import IdleLoop, Ready
-from tests.apps.chat_app import ChatApp, Defect, Json, Stored
-from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, codes_of, playing
+from tests.apps.chat_app import ChatApp, Defect, Json, Stored, Writer
+from tests.apps.playing import NOT_ASKED_FOR, STOP, THREAD, codes_of, count_lines, play, playing
 from tests.distribution import Sample
 
 from tpharness.apps.cases import CaseTool
@@ -85,3 +87,33 @@ def test_an_application_that_bears_everything_is_accused_of_nothing(
     assert {result.id for result in results} == set(chosen)
     left_out = {result.id for result in results if result.outcome is not Outcome.PASSED}
     assert left_out == NOT_ASKED_FOR & set(chosen)
+
+
+class ShowsLate(ChatApp):
+    """Something holds up the chunk that shows a call, longer than a stream has to be silent to count as quiet."""
+
+    late = 0.3
+
+    def writer(self, chat: Stored, body: Json, response: web.StreamResponse) -> Writer:
+        """Return such a writer."""
+        del chat, body
+        return LateWriter(response)
+
+
+class LateWriter(Writer):
+    """Holds up the chunk of a call."""
+
+    async def send(self, chunk: Mapping[str, Any], *, done: bool = False) -> None:
+        """Wait before a call is shown."""
+        if chunk["type"] == "tool-input-available":
+            await asyncio.sleep(ShowsLate.late)
+        await super().send(chunk, done=done)
+
+
+def test_a_call_that_is_shown_late_is_cut_while_its_tool_runs(tmp_path: Path) -> None:
+    """The application was seen to show a call before its result: silence is no sign that the tool runs by now."""
+    effects = tmp_path / "effects.txt"
+    app = ShowsLate(effects=effects, tool_seconds=0.6)
+    (result,) = play(app, "user-leaves/while-tool-runs", effects=count_lines(effects), on_disconnect="stop")
+    assert (result.outcome, codes_of([result])) == (Outcome.PASSED, set())
+    assert len(effects.read_text("utf-8").splitlines()) == 2  # that of the run before the cases, and that of the case

@@ -63,7 +63,8 @@ class Player:
     user an answer of the model word for word; `wants_thoughts` whether it asks its model to think; `known_result` what
     its model was sent as a tool's result, and `tells_references` whether that names the run of the ledger;
     `names_calls` is whether its tool said to the ledger which call of the model it ran for; `shows_reloads` whether a
-    page that is loaded anew finds the chat, by an address or in what the page keeps itself.
+    page that is loaded anew finds the chat, by an address or in what the page keeps itself; `shows_running` whether it
+    was seen to show its user a call while the tool ran.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Player:
         self.tool_seconds: float | None = None
         self.tool_has_run = False
         self.shows_answers = self.wants_thoughts = self.tells_references = self.names_calls = False
+        self.shows_running = False
         self.known_result: str | None = None
         self.keeps_history = keeps_history(profile)
         self.shows_calls = bool(getattr(profile, "shows_calls", True)) or not self.keeps_history
@@ -163,14 +165,14 @@ class Player:
         if turn.reloads and self.shows_reloads:
             await self._load_anew(stage)
         together = turn.cut is not None and turn.cut.by in TOGETHER
-        words = f"{stage.mark} {_words(stage.case, index)}"
+        words = f"{stage.mark} {stage.case.words(index)}"
         stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())), user_text=words)
         if stage.tools is not None and (turn.last_first or (turn.cut is not None and turn.cut.in_tool)):
             stage.tools.hold(before_effect=turn.cut is not None and turn.cut.before_effect)
         if stage.tools is not None:
             stage.tools.answer_next(turn.tools)
-        reply = _post(stage.client, turn, words)
-        later_words = _words(stage.case, index + 1) if later else ""
+        reply = stage.post(turn, words)
+        later_words = stage.case.words(index + 1) if later else ""
         cut, reply = await self._cut(stage, turn, reply, later_words)
         if stage.tools is not None:
             if turn.last_first:
@@ -187,6 +189,7 @@ class Player:
             raise NotPlayedError(Need.APPROVAL.value)
         replies = [reply, *([stage.second] if stage.second is not None else [])]
         seen = [ReplySeen.of(one) for one in replies]
+        self.shows_running |= any(_shows_running(one, _SILENT * self._config.quiet) for one in replies)
         for one in replies:
             await one.leave()
         await self._settled(stage, later_words)
@@ -198,7 +201,7 @@ class Player:
         return [
             TurnSeen(
                 number=index + 1 + offset,
-                says=_words(stage.case, index + offset),
+                says=stage.case.words(index + offset),
                 asked=tuple(Asked.of(exchange, i) for i, exchange in enumerate(exchanges, 1)),
                 reply=seen[offset],
                 cut=None if offset else cut,
@@ -308,7 +311,8 @@ class Player:
                 return exchange if stage.tools.are_held() else None
             if cut.in_tool:
                 # Some send a call together with its result, or not at all: then it counts that nothing else comes.
-                silent = loop.time() - max(reply.latest_at, exchange.ended_at or loop.time()) >= _SILENT * quiet
+                since = max(reply.latest_at, exchange.ended_at or loop.time())
+                silent = not self.shows_running and loop.time() - since >= _SILENT * quiet
                 shown = reply.has("tool-input-available") or self._later(stage, exchange) or silent
                 return exchange if exchange.outcome is ExchangeOutcome.COMPLETED and shown else None
             return exchange if exchange.outcome is ExchangeOutcome.HELD or exchange.is_over else None
@@ -486,15 +490,8 @@ class Player:
         return last is not exchange and last.history != exchange.history
 
 
-def _post(client: Client, turn: Turn, words: str) -> Reply:
-    """Post what a turn begins with."""
-    if turn.edits is not None:
-        return client.edit(turn.edits, words)
-    return client.regenerate() if turn.again else client.submit(words)
-
-
-def _words(case: AppCase, index: int) -> str:
-    """Return what the user has written in a turn: numbered, so that no message reads as another."""
-    while case.turns[index].again:
-        index -= 1
-    return f"({index + 1}) {case.turns[index].says}"
+def _shows_running(reply: Reply, seconds: float) -> bool:
+    """Whether an answer has shown a call so long before its result that it is not sent together with it."""
+    times = {chunk.type: chunk.at for chunk in reversed(reply.chunks)}
+    result = times.get("tool-output-available")
+    return result is not None and result - times.get("tool-input-available", result) >= seconds

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tpharness.apps.cases.case import AppCase
+from tpharness.apps.cases.case import AppCase, Turn
 from tpharness.apps.client import Client, Reply
 from tpharness.apps.effects import CaseTools
 from tpharness.apps.evidence import ReplySeen, TurnSeen
@@ -54,6 +54,12 @@ class Stage:
         self.resumed, self.left = None, ()
         self.late = self.page = None
         self.others, self.strays = len(provider.others), len(provider.strays)
+
+    def post(self, turn: Turn, words: str) -> Reply:
+        """Post what a turn begins with."""
+        if turn.edits is not None:
+            return self.client.edit(turn.edits, words)
+        return self.client.regenerate() if turn.again else self.client.submit(words)
 
     def new(self) -> list[Exchange]:
         """Return the requests of the turn."""

@@ -128,3 +128,9 @@ class AppCase:
     long: bool = False
     beside: tuple[Turn, ...] = ()
     other_user: bool = False
+
+    def words(self, index: int) -> str:
+        """Return what the user has written in a turn: numbered, so that no message reads as another."""
+        while self.turns[index].again:
+            index -= 1
+        return f"({index + 1}) {self.turns[index].says}"
