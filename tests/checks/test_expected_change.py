@@ -145,7 +145,8 @@ def test_a_reason_is_named_as_a_reason() -> None:
     """Both are interrupted: the status is right."""
     (found,) = find_line_mismatches(["agent interrupted error"], ["agent interrupted user_cancelled"])
     assert found.change == (
-        "an interruption has the reason that the server knows: its abort, error or limit: "
+        "an interruption has the reason that the server knows, its abort, error or limit, and a word of `abort` that "
+        "clients do not know is user_cancelled (R27): "
         "interrupted user_cancelled, not interrupted error"
     )
 

@@ -132,7 +132,10 @@ CASES: dict[str, tuple[Change, str]] = {
     ),
     "a result as its text": (
         lambda t: messages(t)[1]["parts"][0].update(content='"booked"'),
-        "the content is what the events or chunks said, whole and in their order: ",
+        (
+            "the content is what the events or chunks said, whole and in their order; "
+            "a preliminary output is not a result (R14): "
+        ),
     ),
     "a turn that ended lacks": (
         lambda t: t["turns"].pop(1),
@@ -240,7 +243,7 @@ def test_a_run_that_was_cut_is_not_complete() -> None:
     first, *_ = diff(wrong, thread(), names=("server", "client"))
     assert change_for(first, wrong="server", right="client") == (
         "leave the complete turn without messages out of the server's thread: "
-        "its run was cut, so that it is `interrupted`, and is stored if something in it had finished"
+        "its run was cut, or a filter ended it: it is interrupted, and stored if something had finished"
     )
 
 
@@ -274,7 +277,7 @@ def test_a_turn_that_came_to_its_end_is_kept_whatever_came_after() -> None:
     wrong["turns"].pop(1)
     first, *_ = diff(wrong, thread(), names=("server", "client"))
     assert change_for(first, wrong="server", right="client").endswith(
-        "its run came to its end: a cut after it and a filter of an earlier response change nothing (R26, R27)"
+        "its run came to its end: a cut after it, or a filter or error of others, changes nothing (R27)"
     )
 
 

@@ -34,7 +34,10 @@ _IS_TEXT = " (a string)"
 _TEXTS = ("content", "args")
 FIELD_REASONS = {
     "completion_status": "a turn is `interrupted` if its run was cut or failed, and `complete` otherwise",
-    "reason": "an interruption has the reason that the server knows: its abort, error or limit",
+    "reason": (
+        "an interruption has the reason that the server knows, its abort, error or limit, and a word of `abort` that "
+        "clients do not know is user_cancelled (R27)"
+    ),
     "interrupted_at": "a turn is interrupted when its run was cut: the first interruption stands (R26)",
     "completed_at": "a complete turn has the time of its end, and an interrupted one has none",
     "args": (
@@ -51,15 +54,17 @@ FIELD_REASONS = {
     "content_ref": "a reference stands in place of the content",
     "content": "the content is what the events or chunks said, whole and in their order",
 }
+_TOTAL = "a total counts every response of the turn once, also one that is not kept; the result repeats them (R17)"
 NAME_REASONS = {
-    "input_tokens": "a total counts every response of the turn once, also one that is not kept",
-    "output_tokens": "a total counts every response of the turn once, also one that is not kept",
+    "input_tokens": _TOTAL,
+    "output_tokens": _TOTAL,
     "tool_call_id": "an id is stored and compared whole, character by character",
     "tool_name": "the name of a tool is stored as it came",
     "event_type": "the name of an event is stored as it came, and the protocol's own have that of the version (R34)",
     "source_agent": "it is the agent that this event names, and no other event (R39)",
     "target_agents": "they are the agents that this event names, and no other event (R39)",
     "model_name": "it is the model of this response, and of no other agent or response (R45)",
+    "identifier": "it is the file's own, else six digits of the SHA-1 of its decoded bytes, else its address (R49)",
     "signature": "it is what the provider gave at the start, in the deltas and at the end of the part; pieces add up",
     "id": "it is the one that the provider gave for this part",
     "thinking_id": "it is the one that the provider gave for this part",
@@ -191,6 +196,8 @@ def _why_of(difference: ThreadDifference, field: str) -> str:
         return FIELD_REASONS["args"]
     if field == "provider_name" and "/parts/" not in difference.pointer:
         return NAME_REASONS["model_name"].replace("model", "provider")
+    if field == "content" and "tool-return" in difference.symptom:
+        return f"{FIELD_REASONS['content']}; a preliminary output is not a result (R14)"
     if field != "timestamp":
         return FIELD_REASONS.get(field) or NAME_REASONS.get(field, "")
     kind = next((kind for kind in TIME_REASONS if f"({kind})" in difference.symptom), "")
@@ -226,9 +233,7 @@ def _why_kept(item: Any) -> str:
         case "user turn":
             return "what the user said is a turn of its own, once"
         case "agent turn" if _is_complete(item):
-            return (
-                "its run came to its end: a cut after it and a filter of an earlier response change nothing (R26, R27)"
-            )
+            return "its run came to its end: a cut after it, or a filter or error of others, changes nothing (R27)"
         case "agent turn":
             return "something in it had finished before the run ended"
         case "response":
@@ -266,7 +271,7 @@ def _why_dropped(item: Any) -> str:
             return "what the user said is a turn of its own, once"
         case "agent turn":
             if _is_complete(item):
-                return "its run was cut, so that it is `interrupted`, and is stored if something in it had finished"
+                return "its run was cut, or a filter ended it: it is interrupted, and stored if something had finished"
             open_calls = _open_calls(item)
             if open_calls:
                 return f"{open_calls} had no return when the run was cut, so that the response and its returns go (R21)"
