@@ -96,6 +96,7 @@ class Conversation:
             wrong = await self._turn()
             if store != self._week.stores or self._week.lied:
                 self._week.counts["runs while the disk had lied"] += 1
+                self._week.cut_off.add(self.id)
                 return
             self._week.wrong += [f"{self.id}: {one}" for one in wrong]
             if self._over:

@@ -67,6 +67,8 @@ class Week:
         self.chance = random.Random(seed)
         self.server = Server(folder, random.Random(seed + 1), self.wrong, **LIMITS)
         self.kept: dict[str, dict[str, Any]] = {}
+        self.cut_off: set[str] = set()
+        """Conversations that a lie of the disk ended: what they asked last may have begun a thread in the new store."""
         self.lied = False
         """Whether the disk has said that all was well when it was not, and the store is still in use."""
         self.stores = 1
@@ -95,6 +97,11 @@ class Week:
             await self._begin_anew()
         for name in list(self.kept):
             await self._compare(name)
+        for name in self.cut_off:
+            status, _ = await ask(self.server, "GET", f"/threads/{name}")
+            self.counts["threads that a conversation began behind a lie"] += status == 200
+            await ask(self.server, "DELETE", f"/threads/{name}")
+        self.cut_off.clear()
         self.wrong += [f"the server holds {n} {what} at night" for what, n in self.server.held.items() if n]
 
     async def _work(self, until: int, seed: float, name: str) -> None:
