@@ -109,6 +109,7 @@ const DENIAL = "The tool call was denied.";
 /** A list of one text is that text: the stream cannot tell them apart (R9, R44). */
 const plain = (content) => (Array.isArray(content) && content.length === 1 && isText(content[0]) ? content[0] : content);
 
+const CARRIED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/; // the form of RFC 3339 (R47)
 const TIME = /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)$/;
 
 /** Whether a text is a time: the 30th of February is none. */
@@ -1179,7 +1180,7 @@ class Client {
 
   /** Each fact holds for what follows; those of one response belong to the one that streams (R39). */
   carrier(data) {
-    const good = ([name, fact]) => (FACT_TYPES[name] ?? isText)(fact) && (!TIMES.has(name) || isTime(fact));
+    const good = ([name, fact]) => (FACT_TYPES[name] ?? isText)(fact) && (!TIMES.has(name) || (CARRIED.test(fact) && isTime(fact)));
     const told = isObject(data) ? Object.fromEntries(Object.entries(data).filter(good)) : {};
     const agent = told.agent_id;
     if ("finish_reason" in told) told.finish_reason = finishWord(told.finish_reason);

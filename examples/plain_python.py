@@ -421,6 +421,7 @@ def event_name(name: str, version: str) -> str:
     return (name.removeprefix("data-") or name) if version == "2.0.0" else name
 
 
+CARRIED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")  # the form of RFC 3339 (R47)
 TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)")
 
 
@@ -1226,7 +1227,7 @@ class Client:
         """Each fact holds for what follows; those of one response belong to the one that streams (R39)."""
         told: Json = data if isinstance(data, dict) else {}
         told = {k: v for k, v in told.items() if isinstance(v, FACT_TYPES.get(k, str))}
-        told = {k: v for k, v in told.items() if k not in TIMES or is_time(v)}
+        told = {k: v for k, v in told.items() if k not in TIMES or (CARRIED.fullmatch(v) and is_time(v))}
         agent = told.get("agent_id")
         current = self.thread.turn.agent_id if self.started else self.facts.get("agent_id", self.agent_id)
         if agent and agent != current:  # the model was that of the agent before (R45)
