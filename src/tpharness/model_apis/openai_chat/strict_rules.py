@@ -109,8 +109,8 @@ def _find_empty_answers(messages: Sequence[PayloadEntry], options: Options) -> I
 
 def _find_no_user(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """C26."""
-    roles = {entry.value.get("role") for entry in messages}
-    if server_named(options.server).asks_for_user and messages and "user" not in roles:
+    asked = any(string(entry.value, "role") == "user" for entry in messages)
+    if server_named(options.server).asks_for_user and messages and not asked:
         yield Hit(pointer=messages[0].pointer, expected="user")
 
 
