@@ -694,7 +694,7 @@ def test_a_certificate_is_about_one_server(call: Call, tmp_path: Path) -> None:
 def test_a_site_shows_what_is_claimed(made: Path) -> None:
     """Server and client, the verdict and each profile; it does not judge them, and says who does."""
     interop = json.loads((conformance_dir() / "interop.json").read_text("utf-8"))
-    pages, _ = site_pages(read_documents([made / "certificate.json"]), [], interop, {})
+    pages, _ = site_pages(read_documents([made / "certificate.json"]), [], interop, {}, {})
     page = pages["certificates.md"]
     assert "`tpharness verify` says whether one holds" in page
     row = page[page.index("<tbody>") :]

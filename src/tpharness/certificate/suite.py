@@ -25,7 +25,7 @@ __all__ = ["describe_suite", "find_earlier_suite", "find_suite_differences", "sh
 _PACKAGE = Path(tpharness.__file__).parent
 _MOST_NAMES = 5
 _DECIDING = (
-    *("app-clauses.yaml", "control.openapi.yaml", "findings.yaml", "schema-places.yaml", "suites.yaml"),
+    *("app-clauses.yaml", "control.openapi.yaml", "findings.yaml", "fixes.yaml", "schema-places.yaml", "suites.yaml"),
     *("requirements", "schemas", "statements"),
 )
 """What decides a verdict beside the items that are named one by one, in `conformance/`."""

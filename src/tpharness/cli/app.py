@@ -78,7 +78,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "view": CommandEntry("view", "Write a page that shows a recording, a thread or a scenario."),
     "show": CommandEntry("show", "Look at what a run has really played."),
     "trend": CommandEntry("trend", "Play a peer at several releases, and say which departures came and went."),
-    "site": CommandEntry("site", "Make a static site: clauses, rulings, pictures, docs, matrix, certificates, trends."),
+    "site": CommandEntry("site", "Make a static site: rules, pictures, docs, matrix, apps, certificates, trends."),
     "certify": CommandEntry("certify", "Certify what a server or a client keeps."),
     "verify": CommandEntry("verify", "Verify a certificate: signature, suite, reports, counts and claims."),
     "merge": CommandEntry("merge", "Merge the shards of a run or of a sweep."),

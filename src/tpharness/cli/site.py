@@ -22,7 +22,7 @@ def site(
         Argument(metavar="[FILES]...", help="Reports, matrices, trends, certificates, as JSON; traces of app."),
     ] = None,
 ) -> None:
-    """Make a static site: clauses, rulings, pictures, docs, matrix, applications, certificates, trends.
+    """Make a static site: rules, pictures, docs, matrix, apps, certificates, trends.
 
     It needs a clone of the repository. Exit code 1 if a link of the site leads nowhere.
     """

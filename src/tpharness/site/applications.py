@@ -66,7 +66,8 @@ def application_lines(known: Mapping[str, Any], shown: Names, table: Table) -> I
     """Yield the page of all applications; `table` makes a table of heads and rows of finished cells."""
     yield "# Applications\n\nWhat real chat applications send to their model on the next turn, after somebody closed "
     yield "the tab, a connection broke, or the model failed: what was found in each case. "
-    yield "[How to read the words, and why](docs/APPS.md).\n"
+    page = "APPS"
+    yield f"[How to read the words, and why](docs/{page}.md).\n"
     heads = ("application", *(text_html(case.replace("/", ": ").replace("-", " ")) for case in _BASIC))
     rows = [
         (text_html(app), *(_cell(app, case, known.get(app, {}).get("cases", {}).get(case), shown) for case in _BASIC))

@@ -80,7 +80,9 @@ def _write_sources(
     docs: Path, root: Path, documents: Documents, scenarios: Sequence[Scenario]
 ) -> list[Mapping[str, Any]]:
     """Write everything that the generator reads; return the navigation."""
-    interop = json.loads((root / "conformance" / "interop.json").read_text("utf-8"))
+    interop, apps = (
+        json.loads((root / "conformance" / f"{name}.json").read_text("utf-8")) for name in ("interop", "apps")
+    )
     shutil.copytree(docs_dir(), docs / "docs", ignore=shutil.ignore_patterns("reproductions"))
     for path in (docs / "docs").glob("*.md"):
         _write(path, _without_links_to_code(path.read_text("utf-8"), docs_dir(), docs / "docs"))
@@ -89,7 +91,7 @@ def _write_sources(
     applications, shown = application_files(documents.traces)
     for name, text in applications.items():
         _write(docs / name, text)
-    pages, navigation = site_pages(documents, scenarios, interop, shown)
+    pages, navigation = site_pages(documents, scenarios, interop, apps, shown)
     for name, text in pages.items():
         _write(docs / name, text)
     _write(docs / "site.css", _STYLE)

@@ -6,7 +6,6 @@ escaped text in tables of HTML; clauses and rulings are our own Markdown.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,15 +37,16 @@ def site_pages(
     documents: Documents,
     scenarios: Sequence[Scenario],
     interop: Mapping[str, Any],
+    apps: Mapping[str, Any],
     pictured: Mapping[str, Sequence[str]],
 ) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
     """Return the texts of the pages by path, and the navigation without the documentation.
 
-    `pictured` are the cases of each application that have a picture.
+    `interop` and `apps` are what was played of pairs and of applications; `pictured` are the cases of each
+    application that have a picture.
     """
     subjects = _by_subject()
     rulings = load_rulings()
-    apps = json.loads((conformance_dir() / "apps.json").read_text("utf-8"))
     pages = {
         "index.md": (Path(__file__).parent / "start.md").read_text("utf-8")
         + f"\n{len(scenarios)} scenarios, {len(load_clauses())} clauses, {len(rulings)} rulings.\n",
