@@ -191,6 +191,8 @@ def test_golden_threads_are_shown_as_they_came_and_written_again_the_same(sample
         "events/names-that-begin-with-the-prefix",
         "interruptions/reading-any-return",
         "interruptions/reading-keep-empty",
+        "stream/chunk-of-the-type-ping",
+        "stream/chunk-of-the-type-ping",
         "stream/chunks-in-other-spellings",
         "stream/chunks-in-other-spellings",
         "stream/optional-fields-in-another-form",
