@@ -92,9 +92,7 @@ class Threads:
             entry: Entry = {"kind": "user", "turn": turn}
             with self._forgetting(thread_id):
                 thread.fold.apply(entry)
-                stored = self._store.append(thread_id, [entry])
-                if stored is not None:
-                    await stored
+                await self._append(thread_id, [entry])
 
     async def cancel(self, thread_id: str, reason: str) -> bool:
         """Stop the run of a thread; return whether this ended one. Returns when the thread shows it.
@@ -194,9 +192,7 @@ class Threads:
             return None
         fold, end = found
         if end:
-            stored = self._store.append(thread_id, end)
-            if stored is not None:
-                await stored
+            await self._append(thread_id, end)
         if fold.buffer is not None:
             fold.buffer.restored = True
         return self._live.get(thread_id) or self._keep(thread_id, fold)
@@ -227,12 +223,17 @@ class Threads:
             return None
         fold, end = found
         try:
-            stored = self._store.append(thread_id, end) if end else None
-            if stored is not None:
-                await stored
+            if end:
+                await self._append(thread_id, end)
         except Exception:  # noqa: BLE001  # as above
             _LOG.exception("the end of a run of thread %r could not be stored", thread_id)
         return fold
+
+    async def _append(self, thread_id: str, entries: Sequence[Entry]) -> None:
+        """Return when the log has the entries."""
+        stored = self._store.append(thread_id, entries)
+        if stored is not None:
+            await stored
 
     def _folded(self, thread_id: str, entries: Sequence[Entry]) -> ThreadFold:
         """Fold a log. DamagedLogError for an entry that cannot follow the ones before."""
