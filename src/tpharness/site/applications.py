@@ -7,12 +7,13 @@ and after it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tpharness.errors import InputError
 from tpharness.picture import PicturePage, application_sections, applications_of_trace, render_page, text_html
+from tpharness.site.anchors import anchor_name
 from tpharness.trace.read import Trace
 from tpharness.verdict import Outcome
 
@@ -64,10 +65,7 @@ def application_files(traces: Sequence[Trace]) -> tuple[dict[str, str], Names]:
 
 def application_lines(known: Mapping[str, Any], shown: Names, table: Table) -> Iterator[str]:
     """Yield the page of all applications; `table` makes a table of heads and rows of finished cells."""
-    yield "# Applications\n\nWhat real chat applications send to their model on the next turn, after somebody closed "
-    yield "the tab, a connection broke, or the model failed: what was found in each case. "
-    page = "APPS"
-    yield f"[How to read the words, and why](docs/{page}.md).\n"
+    yield (Path(__file__).parent / "applications.md").read_text("utf-8")
     heads = ("application", *(text_html(case.replace("/", ": ").replace("-", " ")) for case in _BASIC))
     rows = [
         (text_html(app), *(_cell(app, case, known.get(app, {}).get("cases", {}).get(case), shown) for case in _BASIC))
@@ -111,12 +109,8 @@ def _link(app: str, case: str) -> str:
 
 
 def _file_name(app: str) -> str:
-    return f"app-{_plain(app)}.html"
+    return f"app-{anchor_name(app)}.html"
 
 
 def _anchor(case: str) -> str:
-    return f"case-{_plain(case)}"
-
-
-def _plain(text: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+    return f"case-{anchor_name(case)}"

@@ -18,6 +18,7 @@ from tpharness.picture import table_html, text_html
 from tpharness.printable import make_printable
 from tpharness.resources import conformance_dir
 from tpharness.scenario import Scenario
+from tpharness.site.anchors import anchor_name
 from tpharness.site.applications import application_lines
 from tpharness.site.documents import Documents
 from tpharness.site.views import frame_link, scenarios_of_clause, scenarios_of_ruling, view_link
@@ -209,7 +210,7 @@ def _departures() -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _pair_anchor(server: str, client: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", f"pair {server} {client}".lower())
+    return anchor_name(f"pair {server} {client}")
 
 
 def _pairs(pairs: Sequence[tuple[str, str, Mapping[str, int], bool | None, str]]) -> str:
@@ -261,7 +262,7 @@ def _trends(documents: Documents, shown: set[str]) -> Iterator[str]:
     if not documents.trends:
         yield "None yet."
     for trend in documents.trends:
-        yield f"\n## {_heading(trend['peer'])} {{ #{re.sub('[^a-z0-9]+', '-', trend['peer'].lower())} }}\n"
+        yield f"\n## {_heading(trend['peer'])} {{ #{anchor_name(trend['peer'])} }}\n"
         head = ("release", "played", "passed", "departing", "causes")
         yield _table(head, [_trend_row(one) for one in trend["releases"]])
         for change in trend["changes"]:
