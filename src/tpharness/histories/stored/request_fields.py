@@ -94,7 +94,7 @@ def _with_words(content: Any) -> Any:
 
 
 def _result_as_text(value: Any) -> Any:
-    """Return an item of a result as its JSON text: it is no object, or has a key that Bedrock reads otherwise."""
+    """Return an item of a result as its JSON text: it is not an object, or Bedrock reads a key of it otherwise."""
     return {"text": compact_json(value["json"])} if isinstance(value, Mapping) and "json" in value else SAME
 
 
