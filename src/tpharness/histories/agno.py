@@ -25,8 +25,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tpharness.histories.list_history import ListHistory
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import ListHistory, LoopStep, asked_texts, is_answered, steps_of, unsupported
+from tpharness.histories.steps import LoopStep, asked_texts, is_answered, steps_of, unsupported
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Return, UserTurn
 
 __all__ = ["AGNO", "AgnoHistory"]

@@ -21,7 +21,6 @@ leaves it out when the user goes on without an answer.)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +29,7 @@ from tpharness.facts import parse_tool_args
 from tpharness.histories.ai_sdk_model import messages_of_model, model_messages
 from tpharness.histories.exchange.to_ui_messages import file_part, provider_metadata, signature_of, ui_messages
 from tpharness.histories.langchain import UnsupportedError
+from tpharness.histories.list_history import ListHistory
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
 from tpharness.model_apis.history_parts import compact_json
@@ -47,7 +47,7 @@ _NOT_JSON = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AiSdkHistory:
+class AiSdkHistory(ListHistory):
     """The messages of a chat."""
 
     name: str = "ai-sdk"
@@ -61,18 +61,6 @@ class AiSdkHistory:
             else:
                 chat.answer(turn)
         return chat.messages
-
-    def dumps(self, document: Any) -> str:
-        """Return the messages as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the messages of a JSON text."""
-        return json.loads(text)
-
-    def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return each message, which is what a page renders."""
-        return list(document)
 
     def model_input(self, document: Any, provider: ApiName, *, next_user: str | None = None) -> Any:
         """Return the provider's payload of what `convertToModelMessages` makes of the messages."""

@@ -30,8 +30,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.facts import parse_tool_args
+from tpharness.histories.list_history import ListHistory
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import ListHistory, LoopStep, asked_texts, steps_of, unsupported
+from tpharness.histories.steps import LoopStep, asked_texts, steps_of, unsupported
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Response, Return, UserTurn
 
 __all__ = ["ABORT_MESSAGE", "GOOGLE_ADK", "GoogleAdkHistory"]

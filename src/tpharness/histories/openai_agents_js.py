@@ -22,8 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tpharness.histories.list_history import ListHistory
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import ListHistory, add_chat_call, asked_texts, runs_of, steps_of, unsupported
+from tpharness.histories.steps import add_chat_call, asked_texts, runs_of, steps_of, unsupported
 from tpharness.journal import AgentTurn, Journal, Part, Return, UserTurn
 
 __all__ = ["OPENAI_AGENTS_JS", "OpenAiAgentsJsHistory"]

@@ -19,12 +19,12 @@ Choice: between two steps the next model call has begun, as it has wherever an a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tpharness.histories.langchain import UnsupportedError
+from tpharness.histories.list_history import ListHistory
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Prompt, Response, Return, UserTurn
 from tpharness.model_apis.payloads import payload_of
@@ -38,7 +38,7 @@ _CUT = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PydanticAiHistory:
+class PydanticAiHistory(ListHistory):
     """The messages of `capture_run_messages`, kept from run to run."""
 
     name: str = "pydantic-ai"
@@ -55,14 +55,6 @@ class PydanticAiHistory:
             run.write()
             messages, prompts = run.messages, []
         return messages
-
-    def dumps(self, document: Any) -> str:
-        """Return the messages as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the messages of a JSON text."""
-        return json.loads(text)
 
     def replay(self, document: Any) -> list[Mapping[str, Any]]:
         """Return each part, and an interruption after each message that was cut."""

@@ -2,13 +2,12 @@
 
 In: a turn of a journal. Out: its steps, for histories of frameworks that ask the model again when each call has its
 result, and never after an answer without calls. What no such loop does is refused, with the history's name. Beside it
-is what these histories do alike with their document: its codec, its runs, calls in a message of Chat Completions.
+is what these histories do alike with their document: its runs, calls in a message of Chat Completions.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,6 @@ from tpharness.histories.langchain import UnsupportedError
 from tpharness.journal import AgentTurn, Prompt, Response, Return, UserTurn
 
 __all__ = [
-    "ListHistory",
     "LoopStep",
     "add_chat_call",
     "asked_texts",
@@ -25,24 +23,6 @@ __all__ = [
     "steps_of",
     "unsupported",
 ]
-
-
-class ListHistory:
-    """What histories have in common whose document is a list in JSON, each entry of which a page shows."""
-
-    __slots__ = ()
-
-    def dumps(self, document: Any) -> str:
-        """Return the list as JSON."""
-        return json.dumps(document, ensure_ascii=False)
-
-    def loads(self, text: str) -> Any:
-        """Return the list of a JSON text."""
-        return json.loads(text)
-
-    def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return each entry, as a page shows it that reads the document."""
-        return list(document)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tpharness.histories.list_history import ListHistory
 from tpharness.histories.projections import ApiName, CallContent, ResultContent, TurnContent, canonical_text, writer_for
-from tpharness.histories.steps import ListHistory, LoopStep, asked_texts, is_answered, steps_of, unsupported
+from tpharness.histories.steps import LoopStep, asked_texts, is_answered, steps_of, unsupported
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Response, Return, UserTurn
 
 __all__ = ["STRANDS", "StrandsHistory"]
