@@ -17,6 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tpharness.peers.control import ActiveRun
 from tpharness.peers.langgraph.framework import LangGraph, LangGraphConversation, prompt_content
 from tpharness.peers.langgraph.scripted_model import ScriptedTool
+from tpharness.peers.run_agent_input import run_agent_input
 from tpharness.targets.contract import Capabilities
 
 __all__ = ["LangGraphAgUi"]
@@ -76,18 +77,7 @@ class _Conversation(LangGraphConversation):
 
     async def _send(self, agent: Any, config: RunnableConfig, live: ActiveRun) -> None:
         """Send the adapter's stream as it comes, from a clone of its agent, as its endpoint does."""
-        content = prompt_content(live.prompts)
-        run = f"run-{len(self._seen)}"
-        posted = {
-            "threadId": self._id,
-            "runId": run,
-            "protocolVersion": "1.0",
-            "messages": [{"id": f"user-{run}", "role": "user", "content": content}] if content else [],
-            "state": {},
-            "tools": [],
-            "context": [],
-            "forwardedProps": {},
-        }
+        posted = run_agent_input(self._id, f"run-{len(self._seen)}", prompt_content(live.prompts))
         adapter = LangGraphAgent(name="agent", graph=agent, config=config, emit_raw_events=False)
         encoder = EventEncoder()
         iterator = aiter(adapter.clone().run(RunAgentInput.model_validate(posted)))

@@ -13,6 +13,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from tpharness.peers.control import ActiveRun
 from tpharness.peers.pydantic_ai import library
 from tpharness.peers.pydantic_ai.framework import PydanticAiConversation, PydanticAiFramework, prompt_items
+from tpharness.peers.run_agent_input import run_agent_input
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
 
@@ -42,17 +43,7 @@ class _Conversation(PydanticAiConversation):
     def _adapter(self, agent: Agent[Any, str], live: ActiveRun) -> Any:
         """Return what answers a post with the stream of an agent."""
         content = [_item(item) for part in live.prompts for item in prompt_items(part)]
-        run = f"run-{len(self._history)}"
-        posted = {
-            "threadId": self._id,
-            "runId": run,
-            "protocolVersion": "1.0",
-            "messages": [{"id": f"user-{run}", "role": "user", "content": content}] if content else [],
-            "state": {},
-            "tools": [],
-            "context": [],
-            "forwardedProps": {},
-        }
+        posted = run_agent_input(self._id, f"run-{len(self._history)}", content)
         options = library.adapter_options(AGUIAdapter, manage_message_history="server")
         return AGUIAdapter(agent=agent, run_input=AGUIAdapter.build_run_input(json.dumps(posted).encode()), **options)
 
