@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
 from scripts.apps_page import APPS, CONFIG, folder_of, tables
 
 from tpharness.apps.config import AppConfig, load_config
@@ -35,7 +37,10 @@ _HEAD = """\
 Where `tpharness app` knows the framework of an application, by what it calls itself to its model's API, a finding says
 what to change there. This page has the changes. Each was applied to the application of `examples/apps` that is named:
 the cases fail without it and pass with it (`python scripts/fixes.py` in the repository plays them again). They are
-shown on that application; in yours the same belongs at the place that does the same.
+shown on that application, whose files are named below `examples/apps` and whose releases its folder pins (AI SDK 7,
+Pydantic AI 2, LangChain 1); in yours the same belongs at the place that does the same. Two changes of one line are
+made one after the other. Where a text says that nobody knows whether a tool has run, name it under `outcome_unknown`
+in `tpharness.toml`, so that it is taken for that and not for another result.
 
 *Alone* names a program in which the framework does the same without any application. Where there is none, it is not
 decided whether the framework or the application is to blame. The page is made from `conformance/fixes.yaml`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -134,3 +135,9 @@ def test_a_change_for_a_framework_for_node_makes_its_cases_pass(sample: Sample[F
         (copied / "node_modules").symlink_to(packages)
         command = (str(node.executable), *config.command[1:])
         assert list(fixes.play_fix(fix, replace(config, command=command, stop_within=5.0), copied.parent)) == []
+
+
+def test_the_script_starts_as_it_says() -> None:
+    """By its path, as CONTRIBUTING names it: the folder above it is found by itself."""
+    command = [sys.executable, str(Path(fixes.__file__)), "--help"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
