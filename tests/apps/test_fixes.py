@@ -55,7 +55,7 @@ def test_a_change_is_said_where_the_framework_is_known_by_its_name() -> None:
     said = remedy(BRICKED, AI_SDK)
     assert "the state output-error before convertToModelMessages" in said
     assert "tpharness docs FIXES ai-sdk-call-without-result" in said
-    assert "the framework does the same alone (ai 7.0.173, Node 22; docs/reproductions/ai_sdk_stopped_tool.mjs)" in said
+    assert "the framework does the same alone (ai 7.0.173, Node 22; tpharness docs ai_sdk_stopped_tool.mjs)" in said
 
 
 def test_what_no_program_shows_of_the_framework_alone_is_not_decided() -> None:

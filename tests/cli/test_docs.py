@@ -116,6 +116,20 @@ def test_a_schema_that_is_not_there_is_wrong_use_and_says_which_are(call: Call) 
     assert "vsp-chunk.schema.json" in printed.err
 
 
+@pytest.mark.parametrize("name", ["ai_sdk_abort.mjs", "reproductions/pydantic_ai_lost_turn.py"])
+def test_a_reproduction_is_printed_as_it_is(name: str, call: Call) -> None:
+    """A fix names the program in which a framework does the same alone; who has the wheel alone runs it."""
+    printed = call("docs", name)
+    assert printed.code == 0
+    assert printed.out == (ROOT / "docs" / "reproductions" / Path(name).name).read_text("utf-8")
+
+
+def test_a_reproduction_that_is_not_there_is_wrong_use_and_says_which_is_meant(call: Call) -> None:
+    """As a schema."""
+    printed = call("docs", "ai_sdk_abrt.mjs")
+    assert (printed.code, "did you mean ai_sdk_abort.mjs?" in printed.err) == (2, True)
+
+
 def test_what_code_says_of_pages_is_there() -> None:
     """A hint names a page, and not a file of a checkout, which an installation does not have."""
     code = [path.read_text("utf-8") for path in sorted((ROOT / "src").rglob("*.py"))]

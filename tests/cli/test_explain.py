@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Call
 
+from tpharness.apps.fixes import load_fixes
 from tpharness.checks import CHECKS
 from tpharness.clauses import load_app_clauses, load_clauses, load_rulings
 from tpharness.faults import FAULTS
@@ -57,6 +58,15 @@ def test_explain_shows_what_violates_a_clause(call: Call) -> None:
     assert "Found by link-not-uuid." in call("explain", "thread.links").out
     assert "    application bricks: After an interruption" in call("explain", "app.alive").out
     assert "  violated and found: nothing\n" in call("explain", "interrupt.client-timeout").out
+
+
+def test_a_fix_is_explained_with_the_cases_that_it_makes_pass(call: Call) -> None:
+    """A finding of `tpharness app` names it."""
+    for fix in load_fixes():
+        printed = call("explain", fix.id)
+        assert printed.code == 0
+        assert set(fix.passes) <= set(printed.out.split())
+    assert f"did you mean {load_fixes()[0].id}" in call("explain", load_fixes()[0].id + "s").err
 
 
 def test_what_is_not_known_is_told_with_where_else_to_look(call: Call) -> None:

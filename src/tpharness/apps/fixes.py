@@ -66,7 +66,7 @@ class Fix:
     def advice(self) -> str:
         """What is said in place of the general advice."""
         title = load_frameworks()[self.framework].title
-        alone = f"the framework does the same alone ({_versions(self.alone)}; docs/reproductions/{self.alone})"
+        alone = f"the framework does the same alone ({_versions(self.alone)}; tpharness docs {self.alone})"
         return f"in {title}: {self.to_do} (tpharness docs FIXES {self.id}); {alone if self.alone else _UNDECIDED}"
 
 

@@ -57,7 +57,7 @@ COMMANDS: dict[str, CommandEntry] = {
         "listing", "List scenarios, clauses, rulings, profiles, targets, faults or findings.", "list_"
     ),
     "explain": CommandEntry(
-        "explain", "Explain a clause, ruling, rule, scenario, finding, profile, fault, check or outcome."
+        "explain", "Explain a clause, ruling, rule, scenario, finding, fix, profile, fault, check or outcome."
     ),
     "docs": CommandEntry("docs", "Print a page of the documentation or one section of it, or list the pages."),
     "check": CommandEntry("check", "Check threads, scenarios and streams without playing them."),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from tpharness.clauses import Clause, load_clauses
@@ -25,7 +26,7 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
 def docs(
-    page: Annotated[str, Argument(help="A page, such as CONTROL, or a schema; none lists them.")] = "",
+    page: Annotated[str, Argument(help="A page, such as CONTROL, a schema or a reproduction; none lists them.")] = "",
     section: Annotated[str, Argument(help="A section of it, by its heading or how that begins.")] = "",
 ) -> None:
     """Print a page of the documentation or one section of it, or list the pages."""
@@ -34,7 +35,10 @@ def docs(
         say(*(f"{name:14}  {_title(read())}" for name, read in known.items()), "", _where())
         return
     if page.endswith(".json"):
-        write_atomically("-", _schema(page))
+        write_atomically("-", _file("schema", conformance_dir() / "schemas", page))
+        return
+    if page.endswith((".py", ".mjs")):
+        write_atomically("-", _file("reproduction", docs_dir() / "reproductions", page))
         return
     name = page.removeprefix("docs/").removesuffix(".md").upper()
     if name not in known:
@@ -53,13 +57,13 @@ def pages() -> dict[str, Callable[[], str]]:
     return {**{name: partial(path.read_text, "utf-8") for name, path in files.items()}, "CLAUSES": _clauses_page}
 
 
-def _schema(page: str) -> str:
-    """Return the schema of that name, or of that path as pages have it. UsageError without one."""
-    known = {path.name: path for path in sorted(conformance_dir().glob("schemas/*.json"))}
+def _file(what: str, folder: Path, page: str) -> str:
+    """Return the file of that name in a folder, or of that path as pages have it. UsageError without one."""
     name = page.rpartition("/")[2]
+    known = {path.name: path for path in sorted(folder.glob(f"*.{name.rpartition('.')[2]}"))}
     if name not in known:
         hint = did_you_mean(name, known, f"there are {', '.join(known)}")
-        raise UsageError(f"the documentation has no schema {page!r}", hint=hint)
+        raise UsageError(f"the documentation has no {what} {page!r}", hint=hint)
     return known[name].read_text("utf-8")
 
 

@@ -40,10 +40,12 @@ _GUARANTEES = {
 
 
 def explain(
-    name: Annotated[str, Argument(help="A clause, ruling, rule, scenario, finding, profile, fault, check or outcome.")],
+    name: Annotated[
+        str, Argument(help="A clause, ruling, rule, scenario, finding, fix, profile, fault, check or outcome.")
+    ],
     scenarios: Annotated[list[Path] | None, Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
-    """Explain a clause, ruling, rule, scenario, finding, profile, fault, check or outcome."""
+    """Explain a clause, ruling, rule, scenario, finding, fix, profile, fault, check or outcome."""
     roots = tuple(scenarios or (scenarios_dir(),))
     of_api = _API_RULE.match(name)
     if of_api and _explained_rule(f"{of_api[1].lower()}/{of_api[2].upper()}", roots):
@@ -154,6 +156,18 @@ def _explained_finding(name: str, _: tuple[Path, ...]) -> bool:
     return True
 
 
+def _explained_fix(name: str, _: tuple[Path, ...]) -> bool:
+    from tpharness.apps.fixes import load_fixes  # noqa: PLC0415
+
+    fix = next((one for one in load_fixes() if one.id == name), None)
+    if fix is None:
+        return False
+    say(f"{fix.id} (fix of an application, for tpharness app)", f"  {fix.title}", f"  {fix.advice}")
+    say(f"  for {', '.join(fix.codes)}; tried on the application {fix.application}, whose cases then pass:")
+    say(*(f"    {case}" for case in fix.passes))
+    return True
+
+
 def _explained_fault(name: str, _: tuple[Path, ...]) -> bool:
     from tpharness.faults import FAULTS  # noqa: PLC0415
 
@@ -235,6 +249,7 @@ _OTHERS: tuple[_Explained, ...] = (
     _explained_check,
     _explained_outcome,
     _explained_scenario,
+    _explained_fix,
 )
 """Kinds that may share a name, such as the profile and the fault `resume`: each of them is explained."""
 
@@ -269,6 +284,7 @@ def _print_violations(clause: str) -> None:
 
 def explained_names() -> list[str]:
     """Return every name that is explained, but for the ids of scenarios."""
+    from tpharness.apps.fixes import load_fixes  # noqa: PLC0415
     from tpharness.checks import CHECKS  # noqa: PLC0415
     from tpharness.faults import FAULTS  # noqa: PLC0415
     from tpharness.model_apis.rules import RULES  # noqa: PLC0415
@@ -277,7 +293,8 @@ def explained_names() -> list[str]:
     clauses = [*load_clauses(), *load_app_clauses(), *load_wire_rules()]
     texts = [*clauses, *load_rulings(), *load_kinds(), *(rule.name for rule in RULES)]
     checks = [one.name for one in CHECKS] + [one.check for one in load_app_clauses().values()]
-    return list(dict.fromkeys([*texts, *load_profiles(), *FAULTS, *checks, *(one.value for one in Outcome)]))
+    fixes = [one.id for one in load_fixes()]
+    return list(dict.fromkeys([*texts, *load_profiles(), *FAULTS, *checks, *(one.value for one in Outcome), *fixes]))
 
 
 def _unknown(name: str, roots: tuple[Path, ...]) -> UsageError:
