@@ -549,7 +549,7 @@ def test_a_late_answer_says_how_large_the_request_was_and_how_long_was_computed(
     monkeypatch.setattr("tpharness.targets.process.processor_seconds", lambda _pid: next(clock))
     error = serve(StdioServer(spec("time.sleep(60)"), patience=QUICK), script)
     asked = json_bytes({"op": "start", "id": 1, "contract": CONTRACT}) + b"\n"
-    assert f"does not answer within 0.3 s; the request has {len(asked)} bytes" in str(error)
+    assert f"does not answer within 0.3 s; the first request, `start`, has {len(asked)} bytes" in str(error)
     assert f"the process has computed for {step:.1f} s of this time" in str(error)
     assert error is not None
     assert advice in error.hint

@@ -29,6 +29,7 @@ from tpharness.output import check_writable, json_text, write_atomically
 from tpharness.printable import counted, make_printable, without_credentials
 from tpharness.report import ConsoleReport, Destination, Report
 from tpharness.report.terminal import make_console
+from tpharness.targets.remote import Patience
 from tpharness.trace.format import Traced
 from tpharness.trace.secrets import secrets_of
 from tpharness.verdict import Outcome
@@ -93,9 +94,8 @@ def run_ag_ui_server(
         owned=said.owned,
         maxfail=said.maxfail,
         record=said.trace is not Traced.NONE,
+        patience=Patience() if said.patience is None else Patience().waiting(said.patience),
     )
-    if said.patience is not None:
-        options = options.waiting(said.patience)
     if said.badge is not None:
         _require_badge(said.badge)
     if said.write_baseline is not None:
@@ -134,7 +134,7 @@ def _only(servers: Sequence[str]) -> str:
     """Return the one server. UsageError for several, and for one that is not posted to."""
     if not servers or not servers[0].startswith(PREFIX):
         raise UsageError(
-            "--prompt, --header, --forwarded-props, --state, --tools, --context, --resume, --patience, --badge and"
+            "--prompt, --header, --forwarded-props, --state, --tools, --context, --resume, --badge and"
             " --i-own-this-host are about what is posted to a server of AG-UI",
             hint="name one: --server ag-ui+http://127.0.0.1:8000/agent",
         )

@@ -32,6 +32,7 @@ from tpharness.run.last_failed import LastFailed
 from tpharness.run.pairs import plan_runs, play_run
 from tpharness.run.requests import parse_clauses, parse_compare, parse_faults
 from tpharness.scenario_files import BUILT_IN, is_built_in
+from tpharness.targets.remote import Patience
 from tpharness.trace.format import Traced
 from tpharness.verdict.pair import Pair
 
@@ -142,7 +143,8 @@ def run(
     context: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the context {_POSTS}.")] = None,
     resume: Annotated[Path | None, Option(metavar="FILE", help=f"JSON: the payload {_POSTS} for an interrupt.")] = None,
     patience: Annotated[
-        float | None, Option(metavar="SECONDS", min=0, help=f"How long an answer {_POSTS} may be silent [default: 10].")
+        float | None,
+        Option(metavar="SECONDS", min=0, help="Seconds until an answer begins, and of silence in it [default: 10]."),
     ] = None,
     badge: Annotated[Path | None, Option(metavar="FILE", help=f"Write a badge {_POSTS}: .svg or .json.")] = None,
     own_host: Annotated[
@@ -163,7 +165,7 @@ def run(
     if configured.said and not quiet:
         say(configured.said, err=True)
     wants_console, destinations = parse_reports(report or [])
-    posted = (prompt, header, forwarded_props, state, tools, context, resume, patience, own_host, badge)
+    posted = (prompt, header, forwarded_props, state, tools, context, resume, own_host, badge)
     if any(posted) or any(one.startswith("ag-ui+") for one in server):
         from tpharness.cli.ag_ui_server import run_ag_ui_server  # noqa: PLC0415
 
@@ -186,6 +188,7 @@ def run(
         maxfail=1 if first else maxfail,
         only=tuple(only or ()),
         wire=wire,
+        patience=Patience() if patience is None else Patience().waiting(patience),
     )
     if watching:
         if write_baseline is not None:

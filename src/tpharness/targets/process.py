@@ -185,7 +185,8 @@ class LineProcess:
         `had_computed` is the processor time that the process had used before.
         """
         now = None if had_computed is None else processor_seconds(self._process.pid)
-        about, computed = f"the request has {counted(asked, 'byte')}", 0.0
+        request = "the request" if self._has_answered else "the first request, `start`,"
+        about, computed = f"{request} has {counted(asked, 'byte')}", 0.0
         if now is not None and had_computed is not None:
             computed = max(0.0, now - had_computed)
             about += f", and the process has computed for {computed:.1f} s of this time"

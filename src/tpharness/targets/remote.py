@@ -140,14 +140,11 @@ class Patience:
 
     def scaled(self, factor: float) -> Patience:
         """Return the same seconds times `factor`; `limit` does not change."""
-        return replace(
-            self,
-            connect=self.connect * factor,
-            answer=self.answer * factor,
-            silence=self.silence * factor,
-            total=self.total * factor,
-            settle=self.settle * factor,
-        )
+        return replace(self, **{name: getattr(self, name) * factor for name in self.__slots__ if name != "limit"})
+
+    def waiting(self, seconds: float) -> Patience:
+        """Return the same with this many seconds until an answer begins, and for which it may be silent."""
+        return replace(self, answer=seconds, silence=seconds, total=max(self.total, seconds))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,10 +57,6 @@ class PostOptions:
                 " prompt leads to, tools too",
                 hint=f"run the server here, or say that it is yours: --i-own-this-host {host}",
             )
-
-    def waiting(self, seconds: float) -> PostOptions:
-        """Return the same with this many seconds until an answer begins, and for which it may be silent."""
-        return replace(self, patience=replace(self.patience, answer=seconds, silence=seconds))
 
 
 def address_of(spec: str, environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
