@@ -55,7 +55,8 @@ class ContractClient:
     """The client's half of the contract, for a `RawServer`; `breaks` are promises that it does not keep.
 
     `late` is how many seconds of its limits go by before it listens, as on a machine that is busy. `stalls` is how many
-    streams that fall silent it does not get to reading until their limit is over.
+    streams that fall silent it does not get to reading until their limit is over. `slow` is how many seconds it takes
+    before each stream.
     """
 
     declares: dict[str, Any] = field(default_factory=lambda: dict(CLIENT))
@@ -64,6 +65,7 @@ class ContractClient:
     cases: list[dict[str, Any]] = field(default_factory=list)
     late: float = 0.0
     stalls: int = 0
+    slow: float = 0.0
     kept_open: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
 
     async def __call__(self, request: Request, connection: Connection) -> None:
@@ -98,6 +100,7 @@ class ContractClient:
             for packet in packets_from(turn.get("packets", ())):
                 session.feed(packet.data, packet.at)
             seen = None
+            await asyncio.sleep(self.slow)
             if "url" in turn and "fetch" not in self.breaks:
                 seen = await self.read(turn, session)
             if "silence" in self.breaks:

@@ -25,11 +25,12 @@ from tpharness.verdict import Outcome, ResultReady, RunFinished
 PATIENT = replace(CALM, limit=0.75)
 """What is silent is so for long enough that a slow machine does not look so."""
 
-STOPPED, TIMEOUT, BROKEN, WHOLE = (
+STOPPED, TIMEOUT, BROKEN, WHOLE, THREE = (
     "interruptions/stopped-by-its-client",
     "interruptions/timeout-by-stall",
     "interruptions/before-first-chunk-network",
     "basics/tool-call-and-answer",
+    "cycles/finished-for-any-reason",
 )
 
 
@@ -130,6 +131,14 @@ def test_a_client_that_is_wrong_stays_wrong_with_a_longer_limit() -> None:
     got, wanted = bounded(received(TIMEOUT, client, patience=replace(PATIENT, limit=0.05)))
     assert got.threads != wanted.threads
     assert len(client.cases) == 3
+
+
+def test_a_client_that_takes_its_time_with_each_of_many_streams_is_waited_for() -> None:
+    """The patience is for silence; a client that requests one stream after the other is not silent."""
+    hurried, slow = ContractClient(), ContractClient(slow=0.3)
+    wanted, _ = bounded(received(THREE, hurried))
+    got, _ = bounded(received(THREE, slow, patience=replace(PATIENT, answer=0.1, silence=0.5)))
+    assert (got, len(slow.fetched)) == (wanted, 3)
 
 
 def test_a_client_that_never_gives_up_is_asked_once() -> None:

@@ -18,13 +18,7 @@ from tpharness.cli.wires import over
 from tpharness.errors import TargetError, UsageError
 from tpharness.printable import make_printable, say
 from tpharness.profiles import parse_profiles
-from tpharness.report import (
-    ConsoleReport,
-    Destination,
-    Report,
-    parse_reports,
-    report_words,
-)
+from tpharness.report import ConsoleReport, Destination, Report, parse_reports, report_words
 from tpharness.report.terminal import make_console
 from tpharness.run import RunOptions
 from tpharness.run.configured import Configured, read_configured

@@ -7,6 +7,7 @@ silent, or signals that the user has pressed stop. Other ends are reported to it
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -62,11 +63,7 @@ __all__ = ["HttpClient"]
 
 _T = TypeVar("_T")
 _AT_ONCE = 16
-_ENDINGS = {
-    "network_failure": Ending.BROKEN,
-    "timeout": Ending.SILENT,
-    "user_cancelled": Ending.STOPPED,
-}
+_ENDINGS = {"network_failure": Ending.BROKEN, "timeout": Ending.SILENT, "user_cancelled": Ending.STOPPED}
 """What a client may detect → how its stream really ends."""
 _LIMIT_FACTORS = (1, 4, 10)
 """The factors by which a client's limit is raised while it gives up before it has received everything.
@@ -101,6 +98,7 @@ class HttpClient:
         self._live = live
         self._reset = reset
         self._http = Http(patience=patience, limits=limits)
+        self._receiver = Http(patience=self._http.patience.waiting(self._http.patience.total), limits=limits)
         self._capabilities: Capabilities | None = None
         self._streams: StreamServer | None = None
         self._relay: _RelayRoute | None = None
@@ -148,6 +146,7 @@ class HttpClient:
         self._streams = None
         await self._open.aclose()
         await self._http.close()
+        await self._receiver.close()
 
     async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Have the streams received; TargetError if the client cannot be reached or does not keep to the contract."""
@@ -233,7 +232,8 @@ class HttpClient:
                 offered.append(one)
                 documents.append(document)
             document = case_json(script, documents, self.capabilities)
-            answer = await self._http.ask("POST", endpoint, "/receive", document)
+            asked = self._receiver.ask("POST", endpoint, "/receive", document)
+            answer = await self._while_streams_go_on(asked, offered, f"POST {endpoint.base}/receive")
             for one in offered:
                 await self._streams.finish(one.offer)
         except UnreachableError as error:
@@ -249,6 +249,19 @@ class HttpClient:
                 words = f"{kind.title}: {what} does not have a thread of version {version.value}"
                 raise BrokenContractError(kind.at(Place(side="client"), words))
         return case_threads(received, script, self.capabilities, what), offered
+
+    async def _while_streams_go_on(self, asked: Awaitable[_T], offered: Sequence[CaseStream], what: str) -> _T:
+        """Return the answer, and wait while the client requests streams: a case has many, and a machine is busy."""
+        answer, seen, silence = asyncio.ensure_future(asked), 0, self._http.patience.silence
+        try:
+            while not (await asyncio.wait({answer}, timeout=silence))[0]:
+                progress = sum(one.offer.asked + one.offer.whole for one in offered)
+                if progress == seen:
+                    raise UnreachableError(f"{what}: the client sends nothing for {silence:g} s") from TimeoutError()
+                seen = progress
+            return answer.result()
+        finally:
+            answer.cancel()
 
     def _explain_silence(
         self, error: UnreachableError, offered: Sequence[CaseStream]
