@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from tpharness.run.plan import base_case, make_script, make_streams
 from tpharness.targets import Reference
 from tpharness.targets.contract import Packet, Stream, StreamEnd, TargetOutput
 from tpharness.targets.http_client import HttpClient
+from tpharness.targets.reference import ReferenceClient
 from tpharness.targets.remote import Remote
 from tpharness.targets.spec import resolve_client
 from tpharness.verdict import Outcome, ResultReady, RunFinished
@@ -133,12 +136,36 @@ def test_a_client_that_is_wrong_stays_wrong_with_a_longer_limit() -> None:
     assert len(client.cases) == 3
 
 
-def test_a_client_that_takes_its_time_with_each_of_many_streams_is_waited_for() -> None:
+def test_a_client_that_takes_its_time_with_each_of_many_streams_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The patience is for silence; a client that requests one stream after the other is not silent."""
-    hurried, slow = ContractClient(), ContractClient(slow=0.3)
-    wanted, _ = bounded(received(THREE, hurried))
-    got, _ = bounded(received(THREE, slow, patience=replace(PATIENT, answer=0.1, silence=0.5)))
+    next_turn, has_read = asyncio.Semaphore(0), asyncio.Semaphore(0)
+    waited = []
+
+    class Slow(ContractClient):
+        async def read(self, turn: dict[str, Any], session: ReferenceClient) -> str | None:
+            """Fetch a stream when it may."""
+            await next_turn.acquire()
+            seen = await super().read(turn, session)
+            has_read.release()
+            return seen
+
+    async def wait(answers: set[asyncio.Future[Any]], **patience: float) -> tuple[set[Any], set[Any]]:
+        """Wait until the patience is over, in which the client reads one stream."""
+        waited.append(patience)
+        next_turn.release()
+        read = asyncio.ensure_future(has_read.acquire())
+        done, _ = await asyncio.wait({*answers, read}, return_when=asyncio.FIRST_COMPLETED)
+        read.cancel()
+        return done - {read}, set()
+
+    wanted, _ = bounded(received(THREE, ContractClient()))
+    monkeypatch.setattr(
+        "tpharness.targets.http_client.asyncio", SimpleNamespace(wait=wait, ensure_future=asyncio.ensure_future)
+    )
+    slow = Slow()
+    got, _ = bounded(received(THREE, slow))
     assert (got, len(slow.fetched)) == (wanted, 3)
+    assert waited[:3] == [{"timeout": PATIENT.silence}] * 3
 
 
 def test_a_client_that_never_gives_up_is_asked_once() -> None:

@@ -98,7 +98,7 @@ class HttpClient:
         self._live = live
         self._reset = reset
         self._http = Http(patience=patience, limits=limits)
-        self._receiver = Http(patience=self._http.patience.waiting(self._http.patience.total), limits=limits)
+        self._receiver = self._http.waiting(self._http.patience.total)
         self._capabilities: Capabilities | None = None
         self._streams: StreamServer | None = None
         self._relay: _RelayRoute | None = None
@@ -146,7 +146,6 @@ class HttpClient:
         self._streams = None
         await self._open.aclose()
         await self._http.close()
-        await self._receiver.close()
 
     async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Have the streams received; TargetError if the client cannot be reached or does not keep to the contract."""

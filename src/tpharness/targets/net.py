@@ -112,6 +112,12 @@ class Http:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def waiting(self, seconds: float) -> Http:
+        """Return the same with the same sessions, which waits so long for an answer."""
+        other = Http(patience=self.patience.waiting(seconds), limits=self.limits)
+        other._sessions = self._sessions
+        return other
+
     async def close(self) -> None:
         """Close the sessions of the running loop."""
         for session in self._sessions.pop(asyncio.get_running_loop(), {}).values():
