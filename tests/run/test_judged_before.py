@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.places import places, replace_at
 from tests.scenarios import load_builtin
 
-from tpharness.findings import Kind, Place
+from tpharness.certificate import plan_playing
+from tpharness.findings import Kind, Level, Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.run import judged_before
+from tpharness.run.engine import play_suite
 from tpharness.run.judge_played import judge_played
 from tpharness.run.judged_before import JudgedBefore
 from tpharness.run.plan import base_case
 from tpharness.run.play import Given, Players, ask_targets, play
 from tpharness.targets.contract import Capabilities, Script, Stream, TargetOutput
 from tpharness.targets.reference import Reference
+from tpharness.verdict import ResultReady
 from tpharness.verdict.result import Outcome, Result
 
 CASE = base_case(load_builtin("tools/metadata"))
 SEEN = "seen again"
+HELLO = "carriers/timestamps-canonical"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "plain_python.py"
 
 
 class Elsewhere(Reference):
@@ -118,10 +125,14 @@ def test_one_in_a_thousand_is_judged_all_the_same() -> None:
     """Which one is known by its digest, so that the same run judges the same ones."""
     assert judged_before.ONE_IN == 1000
     known = JudgedBefore()
+
+    async def judged() -> Result:
+        return Result(id=CASE.id, outcome=Outcome.PASSED)
+
     for number in range(20):
         digest = (500 * number).to_bytes(8) + bytes(24)
         for _ in range(2):
-            known._look_up(CASE, digest, lambda: Result(id=CASE.id, outcome=Outcome.PASSED))
+            asyncio.run(known._look_up(CASE, digest, judged))
     assert (known.again, known.reused) == (10, 10)
 
 
@@ -192,3 +203,46 @@ def test_what_has_no_exact_form_is_judged_each_time() -> None:
         """A target in this process."""
 
     assert judged_before._digest(players(Here()), given()) is None
+
+
+def test_what_the_script_brings_about_is_played_on_the_reference_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The findings at SHOULD that the reference gets as well are left out before a result is kept."""
+    monkeypatch.setattr(judged_before, "ONE_IN", 10**9)
+    case = base_case(load_builtin("approvals/answers-to-two-responses"))
+    plain = judge_played(case, asyncio.run(play(case, players())))
+    assert {finding.level for finding in plain.findings} == {Level.SHOULD}
+    known = JudgedBefore()
+    first, second = (asyncio.run(known.play(case, players())) for _ in range(2))
+    assert (first.findings, second, known.reused) == ((), first, 1)
+
+
+DIFFERING = """
+import pathlib, subprocess, sys
+example = subprocess.Popen([sys.executable, sys.argv[1], "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for line in sys.stdin.buffer:
+    example.stdin.write(line)
+    example.stdin.flush()
+    answer = example.stdout.readline()
+    if b'"op":"receive"' in line and pathlib.Path(sys.argv[2]).exists():
+        answer = answer.replace(b"Hello", b"Hallo")
+    sys.stdout.buffer.write(answer)
+    sys.stdout.buffer.flush()
+example.stdin.close()
+example.wait()
+"""
+
+
+def test_a_target_that_differs_in_the_second_order_alone_fails_there_alone(tmp_path: Path) -> None:
+    """As `certify` plays it: processes of its own in each order, and one memory of what was judged."""
+    differs, program = tmp_path / "differs", tmp_path / "target.py"
+    program.write_text(DIFFERING, "utf-8")
+    target = f"stdio:{sys.executable} {program} {EXAMPLE} {differs}"
+    known, outcomes = JudgedBefore(), []
+    for number, order in enumerate(plan_playing(client=target)):
+        differs.unlink(missing_ok=True)
+        if number == 1:
+            differs.touch()
+        events = play_suite(replace(order, ids=(HELLO,)), known)
+        outcomes.append({one.result.outcome for one in events if isinstance(one, ResultReady)})
+    assert outcomes == [{Outcome.PASSED}, {Outcome.FAILED}, {Outcome.PASSED}]
+    assert known.reused + known.again > 0

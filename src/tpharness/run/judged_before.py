@@ -11,12 +11,12 @@ process gives, which need not be JSON.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
-from tpharness.run.judge_played import judge_played
+from tpharness.run.judge_played import judge_played, leave_out_scripted
 from tpharness.run.plan import Case
 from tpharness.run.play import Given, Players, ask_targets, collect_evidence
 from tpharness.scenario import load_scenario
@@ -52,13 +52,14 @@ class JudgedBefore:
         """Play a case as `tpharness.run.play` does; return its result."""
         given = await ask_targets(case, players, thorough=thorough)
 
-        def judged() -> Result:
-            return judge_played(case, collect_evidence(case, players, given))
+        async def judged() -> Result:
+            result = judge_played(case, collect_evidence(case, players, given))
+            return await leave_out_scripted(case, result, players)
 
         digest = _digest(players, given)
-        return judged() if digest is None else self._look_up(case, digest, judged)
+        return await judged() if digest is None else await self._look_up(case, digest, judged)
 
-    def _look_up(self, case: Case, digest: bytes, judged: Callable[[], Result]) -> Result:
+    async def _look_up(self, case: Case, digest: bytes, judged: Callable[[], Awaitable[Result]]) -> Result:
         """Return the result of the same case and digest, and judge it if there is none or this one is looked at."""
         known_case, results = self._results.get(case.id, (None, {}))
         if known_case != case:
@@ -68,7 +69,7 @@ class JudgedBefore:
         if known is not None and int.from_bytes(digest[:8]) % ONE_IN:
             self.reused += 1
             return known
-        result = judged()
+        result = await judged()
         self.again += known is not None
         if known not in (None, result):
             raise RuntimeError(f"{case.id} was judged before with another result, and its targets gave the same")
