@@ -470,7 +470,7 @@ LISTS = {
     "one value of many that are alike": (
         turns(ran({"message_type": "response", "finish_reason": "stop"}, {"message_type": "response"})),
         turns(ran({"finish_reason": "error"}, {"finish_reason": "stop"})),
-        "it is the word of the response's model call, and `error` where the schema does not have it (R16)",
+        'write `finish_reason`: "error", not "stop": it is the word of the response\'s model call',
     ),
     "markup that was escaped": (
         turns(said("&lt;b&gt;")),

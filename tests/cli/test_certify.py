@@ -527,11 +527,18 @@ def test_a_failing_target_gets_no_claim(call: Call, tmp_path: Path) -> None:
     causes = read(output / "report-1.json")["causes"]
     text = (output / "certificate.md").read_text("utf-8").replace("\\", "")
     section = text.partition("## What failed")[2].partition("\n## ")[0]
+    results = {result["id"]: result for result in read(output / "report-1.json")["results"]}
+    cited = set()
     for cause in causes:
-        assert cause["smallest"] in section
-        assert ", ".join(cause["clauses"]) in section
+        found = [one for one in results[cause["smallest"]]["findings"] if one["code"] in cause["codes"]]
+        row = next(line for line in section.splitlines() if cause["smallest"] in line)
+        decides = row.split(" | ")[3].split(", ")
+        assert set(decides) == {name for one in found for name in (*one.get("clauses", ()), *one["rulings"])}
+        assert row.endswith(f" {found[0]['remedy']} |")
+        cited |= set(decides)
     assert "| what to change |" in section
-    assert "more clauses, which no finding cites" in section
+    listed = text.partition("## Requirements")[2].partition(" belong to cases that failed")[0]
+    assert set(re.findall("`([^`]+)`", listed)) <= cited
     assert call("verify", str(output / "certificate.json")).code == 0
 
 

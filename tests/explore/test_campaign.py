@@ -100,7 +100,7 @@ def test_a_client_that_loses_a_character_is_shrunk_to_a_text_of_it(losing):
     assert len(run.events or ()) <= 5  # request, part with a delta and its end, result
     assert "\u2028" in json.dumps(run.events, ensure_ascii=False)
     assert "at character 0: server" in scenario.description
-    assert "the client departs" in scenario.description
+    assert "the client is wrong" in scenario.description
     assert "R39" in scenario.description
 
 

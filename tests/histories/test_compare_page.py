@@ -67,7 +67,7 @@ def test_every_place_says_what_each_history_loses() -> None:
     assert words_after(shown, "function_tool_result", 2) == "loses nothing"
     assert words_after(shown, "part_start", 0).startswith("loses text")  # in the last answer, which has begun
     assert words_after(shown, "part_start", 1) == "loses nothing"
-    assert words_after(shown, "part_start", 0, 0).startswith("loses args, tool")  # in the call
+    assert words_after(shown, "part_start", 0, 0).startswith("loses arguments, the name of a tool")  # in the call
     assert shown["tracks"]["places"][0] is None  # the user's turn
     assert shown["tracks"]["places"][-1] is None  # the end of the run is not a cut
 
@@ -106,10 +106,16 @@ def test_the_words_follow_the_cut_and_hostile_text_stays_text(tmp_path: Path, wi
     panel = ["text", "#panel"]
     colours = ["eval", "[...document.querySelectorAll('.track-line .words')].map((one) => one.className).join()"]
     above = ["eval", "viewer.tracks.box.compareDocumentPosition(document.querySelector('table')) === 4"]
-    opened = look_at(file, colours, above, ["text", ".track-line .muted >> nth=0"], width=width, dark=dark)
+    refused, lost = r"a model API refuses it at \d+ of \d+ places", r"something is lost at \d+"
+    style = "(one) => getComputedStyle(document.querySelector(one)).display"
+    displays = f"['#tracks', '#strip', '#controls .legend'].map({style}).join(' ')"
+    opened = look_at(
+        file, colours, above, ["text", ".track-line .muted >> nth=0"], ["eval", displays], width=width, dark=dark
+    )
     assert "words bad" in opened.results[0] or "words warn" in opened.results[0]
     assert opened.results[1] is True
-    assert re.fullmatch(r"of \d+ places a model API refuses \d+, and \d+ lose something", opened.results[2])
+    assert re.fullmatch(rf"({refused}, and {lost} others|{refused}|{lost} of \d+ places)", opened.results[2])
+    assert opened.results[3] == "block none none"  # one meaning for each colour: those of the strips of histories
     last = ["press", "#server-cut", "End"]
     steps: list[list[Any]] = [last, words, back, words, panel, ["axe"], wide, ["click", "[data-track='1']"], words]
     seen = look_at(file, *steps, width=width, dark=dark)

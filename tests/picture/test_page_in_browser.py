@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ from tests.picture.looking import look_at
 from tests.picture.test_page import HOSTILE, hostile_page
 from tests.scenarios import load_builtin
 
+from tpharness.checking import check_data
+from tpharness.findings import Level
 from tpharness.picture import PageEntry, PicturePage, plain_timeline, render_page, timeline_of_case, timeline_of_file
+from tpharness.printable import counted
 from tpharness.run.plan import base_case
 from tpharness.scenario import load_text
 
@@ -329,6 +333,40 @@ def test_a_stream_that_is_wrong_opens_at_its_first_error(tmp_path: Path) -> None
     assert reasons[0].endswith("network_failure")  # cut by us
     assert reasons[2].endswith("user_cancelled")  # as the stream says
     assert times is False
+    assert seen.errors == []
+
+
+AG_UI = (
+    {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"},
+    {"type": "TEXT_MESSAGE_START", "messageId": "m1", "role": "assistant"},
+    {"type": "TEXT_MESSAGE_END", "messageId": "m1"},
+    {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m1", "delta": "after its end"},
+    {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "look"},
+    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+)
+BROKEN = {
+    "ag-ui": (b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in AG_UI), "TEXT_MESSAGE_CONTENT"),
+    "vsp": (ODD, "text-delta"),
+    "no stream": (b"<html>not a stream</html>\n", "end of the run"),
+    "cut in JSON": (b'data: {"type":"start"}\n\ndata: {"type":\n\n', '{"type":'),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_stream_has_the_verdict_of_check_and_opens_at_its_first_error(name: str, tmp_path: Path) -> None:
+    """On both wires: as many errors and warnings as `tpharness check` finds, and the first of them in sight."""
+    data, first = BROKEN[name]
+    stream, file = tmp_path / "odd.sse", tmp_path / "odd.html"
+    stream.write_bytes(data)
+    assert run_in_process("view", str(stream), "-o", str(file)) == 0
+    levels = Counter(finding.level for finding in check_data(data, "odd.sse"))
+    counts = [(levels[Level.MUST], "error"), (levels[Level.SHOULD], "warning")]
+    verdict = ", ".join(counted(number, noun) for number, noun in counts if number)
+    seen = look_at(file, ["text", "header .verdict"], WORDS, ["axe"])
+    assert levels[Level.MUST] > 0
+    assert seen.results[0].lower() == verdict
+    assert seen.results[1].startswith(first)
+    assert seen.results[2] == []
     assert seen.errors == []
 
 

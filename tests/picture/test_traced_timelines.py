@@ -123,7 +123,7 @@ def test_the_departing_side_is_beside_what_it_should_hold(folder: Path, tmp_path
     )
     first, panel, found, _, parted, _, both = seen.results
     assert "WHAT IT SHOULD HOLD HERE" in first.upper()
-    assert "The server departs from what the reference makes of the same input (R51)." in panel
+    assert "The server is wrong: it does not hold what the reference makes of the same input (R51)." in panel
     assert found == []
     assert "The server was asked once, at its end" in parted
     assert "CLIENT" in both.upper()

@@ -65,7 +65,18 @@ def messages(one: Thread) -> list[Any]:
 
 Change = Callable[[Thread], object]
 
+
+def answer_again(one: Thread) -> None:
+    """Put an output of the provider into the last response, whose call has another one."""
+    part = {"part_kind": "builtin-tool-return", "tool_name": "search", "tool_call_id": "ws1", "content": {"hits": 5}}
+    messages(one)[2]["parts"].append(part)
+
+
 CASES: dict[str, tuple[Change, str]] = {
+    "a second output of the provider": (
+        answer_again,
+        'leave builtin-tool-return ws1 {"hits": 5} out of the server\'s thread: its call has another return already',
+    ),
     "a response lacks": (
         lambda t: messages(t).pop(2),
         'keep response(thinking "Fine.", text "Done: it is booked.") in the server\'s thread: it had finished',

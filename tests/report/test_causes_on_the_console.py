@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -197,3 +198,22 @@ def test_of_many_clauses_five_are_named() -> None:
     )
     about = next(line for _, line in failure_lines(result) if line.startswith("the scenario is about"))
     assert about == "the scenario is about a.r0, a.r1, a.r2, a.r3, a.r4 and 39 more (tpharness explain a.r0)"
+
+
+def test_in_a_terminal_of_eighty_columns_no_word_is_broken_but_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No line is wider, the verdict too; a command stays one line, to be copied. Little stands below the remedy."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    passed = [Result(id=f"b/{one.value}", outcome=one, cases=1000) for one in Outcome if one.green]
+    two = [*failing(30), *failing(12, "a turn (agent) is only on the server side, and its messages with it", "c")]
+    text = re.sub(r"\x1b\[[0-9;]*m", "", shown(events(*passed, *two), capsys))
+    wide = [line for line in text.splitlines() if len(line) > 80]
+    assert all(": tpharness " in line for line in wide)
+    last = text.rstrip().splitlines()[-12:]
+    assert any(line.startswith("correct first: 30") for line in last)
+    verdict = next(n for n, line in enumerate(last) if line.startswith("FAILED "))
+    assert len(last) - verdict <= 3
+    assert "rules tested" in " ".join(last[verdict:])
+    assert all(len(line) > 40 for line in last[verdict:-1])  # filled, and not broken by the terminal

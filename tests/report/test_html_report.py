@@ -232,8 +232,8 @@ def test_causes_and_their_smallest_cases_come_first(broken: Report) -> None:
     smallest = groups[0].smallest
     assert len(groups) < sum(not result.outcome.green for result in broken.results)
     first = page.partition("<h2>What failed</h2>")[2].partition("<summary>")[2].partition("</summary>")[0]
-    assert first.endswith(f" {smallest.id}")
-    block = page.partition(f" {smallest.id}</summary>")[2].partition("</details>")[0]
+    assert re.sub(" <span.*", "", first.partition("</span>")[2]) == f" {smallest.id}"
+    block = page.partition(f"{first}</summary>")[2].partition("</details>")[0]
     assert html.escape(load_builtin(smallest.id.partition("@")[0]).description) in block
     assert all(html.escape(load_rulings()[one].title) in block for one in smallest.findings[0].rulings)
     ids = {attrs["id"] for _, attrs, _ in Elements(page).found if "id" in attrs}
@@ -284,6 +284,7 @@ def test_cases_are_found_by_their_words(broken: Report, width: int, dark: bool, 
     find = "document.querySelector('.find input')"
     type_in = f"(text) => {{ {find}.value = text; {find}.dispatchEvent(new Event('input', {{bubbles: true}})) }}"
     said = "document.querySelector('.find output').textContent"
+    middle = f"((box) => [box.x + box.width / 2, box.y + box.height / 2])({find}.getBoundingClientRect())"
     seen = look_at(
         file,
         *(
@@ -291,8 +292,9 @@ def test_cases_are_found_by_their_words(broken: Report, width: int, dark: bool, 
             for words in (last, "R20 three-steps", f"sync.monotonic {last}", "no-such-word", "")
             for step in (["eval", f"({type_in})('{words}')"], ["eval", SHOWN], ["eval", said])
         ),
-        ["eval", "window.scrollTo(0, document.querySelector('.find').offsetTop + 300)"],
-        ["eval", f"{find}.getBoundingClientRect().top >= 0"],
+        ["eval", "document.querySelector('.find').getBoundingClientRect().bottom <= innerHeight / 2"],
+        ["eval", "(() => { document.querySelector('#viewer').scrollIntoView() })()"],
+        ["eval", f"document.querySelector('.find').contains(document.elementFromPoint(...{middle}))"],
         ["axe"],
         width=width,
         dark=dark,
@@ -300,9 +302,55 @@ def test_cases_are_found_by_their_words(broken: Report, width: int, dark: bool, 
     counts, words = seen.results[1:15:3], seen.results[2:15:3]
     assert len(wrong) > 2
     assert counts == [1, len(wrong), 1, 0, len(wrong)]
-    assert words == [f"1 of {len(wrong)}", "", f"1 of {len(wrong)}", "none has all of these words", ""]
-    assert seen.results[-2:] == [True, []]
+    one = f"1 of {len(wrong)} cases that failed, "
+    assert words[0].startswith(one)
+    assert words[1].startswith(f"{len(wrong)} of {len(wrong)} cases that failed, ")
+    assert words[2:] == [f"{one}0 of 3 rows", "none has all of these words", ""]
+    assert seen.results[-4:] == [True, None, True, []]
     assert seen.errors == []
+
+
+@pytest.mark.browser
+def test_causes_and_all_that_was_played_are_found(broken: Report, tmp_path: Path) -> None:
+    """Words hide the causes none of whose cases has them, and show a scenario that has passed."""
+    rest = events(*broken.results, Result(id="a/passed", outcome=Outcome.PASSED))[1:]
+    assert broken.started is not None
+    page = render_html(report_of([broken.started, *rest]))
+    file = tmp_path / "run.html"
+    file.write_text(page, "utf-8")
+    (first, *_) = groups = group_failures(broken.results)
+    field = "document.getElementById('find')"
+    typed = f"(text) => {{ {field}.value = text; {field}.dispatchEvent(new Event('input', {{bubbles: true}})) }}"
+    in_sight = "(where) => [...document.querySelectorAll(where)].filter((one) => one.checkVisibility()).length"
+    seen = look_at(
+        file,
+        ["eval", f"({in_sight})('.cause')"],
+        ["eval", f"({typed})('{first.smallest.id}')"],
+        ["eval", f"({in_sight})('.cause')"],
+        ["eval", f"({in_sight})('.played tbody tr')"],
+        ["eval", f"({typed})('a/passed')"],
+        ["eval", f"({in_sight})('.cause')"],
+        ["eval", f"({in_sight})('.played tbody tr')"],
+        ["click", ".find input[value=passed]"],
+        ["eval", f"({in_sight})('.played tbody tr')"],
+    )
+    assert len(groups) > 1
+    assert seen.results[0] == len(groups)
+    assert seen.results[2:4] == [1, 0]
+    assert seen.results[5:7] == [0, 1]
+    assert seen.results[8] == 0
+    assert seen.errors == []
+
+
+def test_every_scenario_has_its_duration_and_the_slowest_is_first() -> None:
+    """A row for each scenario and outcome, with the time of its cases together; a case that failed says its own."""
+    slow = [Result(id=f"a/slow@event-{n}", outcome=Outcome.PASSED, seconds=0.75) for n in range(2)]
+    wrong = Result(id="a/wrong", outcome=Outcome.FAILED, findings=(finding(),), seconds=0.0124)
+    page = render_html(report_of(events(wrong, *slow)))
+    table = page.partition("<h2>Everything that was played</h2>")[2].partition("</section>")[0]
+    rows = [re.sub("<[^>]+>", " ", row).split() for row in table.partition("<tbody>")[2].split("</tr>")[:-1]]
+    assert rows == [["a/slow", "passed", "2", "1.5", "s"], ["a/wrong", "failed", "1", "12", "ms"]]
+    assert 'a/wrong <span class="muted">12 ms</span></summary>' in page
 
 
 @pytest.mark.parametrize(
@@ -338,7 +386,7 @@ def test_cases_are_chosen_by_their_outcomes(tmp_path: Path) -> None:
         ["eval", "[...document.querySelectorAll('.result:not([hidden])')].map((one) => one.dataset.outcome).join()"],
     )
     boxes, _, outcomes = seen.results
-    assert "failed (" in boxes
+    assert "1 failed" in boxes
     assert outcomes
     assert "failed" not in outcomes.split(",")
     assert seen.errors == []
@@ -461,7 +509,7 @@ def test_a_page_of_many_failures_is_small_and_shows_little_at_once(large: Path) 
     assert in_sight.count('<span class="change">') == 5
     assert in_sight.count('<details class="result"') == 3
     assert in_sight.count('<svg class="strip-line"') == 2
-    assert page.count('<details class="cause" open>') == 1
+    assert len(re.findall('<details class="cause" [^>]* open>', page)) == 1
     assert " open><summary><span class=" not in page
     assert "<summary>25 more causes</summary>" in page
     assert "<summary>497 more cases that failed</summary>" in page

@@ -95,8 +95,8 @@ def test_what_has_no_verdict_is_counted_by_reason_and_what_was_played_again_is_n
         console.feed(event)
     shown = capsys.readouterr().out
     assert (
-        "no-part (1), by reason:\n      1  asked nothing\n"
-        "not-applicable (6), by reason:\n      5  no marks\n      1  no carriers\n"
+        "1 does not use the target, by reason:\n      1  asked nothing\n"
+        "6 not applicable, by reason:\n      5  no marks\n      1  no carriers\n"
         "played again, since this machine's own timers were late: 2 cases (a/one, a/five)\n"
     ) in shown
     told = json.loads(render_json(report_of(events(*UNJUDGED))))

@@ -202,7 +202,7 @@ def test_a_run_accounts_for_what_it_played_over_its_wire(
     assert called.out.startswith("3 scenarios over ag-ui, server reference"), called.out
     account = re.search(
         r"^played 1 of 3 scenarios over ag-ui, (\d+) of (\d+) cases; why the others were not:\n"
-        r"not-applicable \(2\), by reason:\n"
+        r"2 not applicable, by reason:\n"
         r"      2  it gives a stream of vsp itself, which cannot be sent over ag-ui$",
         called.out,
         re.MULTILINE,

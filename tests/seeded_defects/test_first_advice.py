@@ -1,4 +1,4 @@
-"""What somebody reads first of a mistake says what to change: forty defects, drawn with two fixed seeds."""
+"""What somebody reads first of a mistake says what to change: sixty defects, drawn with three fixed seeds."""
 
 from __future__ import annotations
 
@@ -57,6 +57,25 @@ CHANGES = {
     "results-unwrapped": 'keep `content` as it came: {"result": 1}, not 1',
     "ids-of-blocks-cut-to-40": "a delta belongs to the part whose id it has, and ids are compared whole",
     "blank-deltas-lost": "append each delta as it came to the text that its id has so far",
+    # drawn with seed 2026
+    "abort-ignored": "interrupted user_cancelled, not interrupted network_failure",
+    "finish-reason-left-out": 'write `finish_reason` of message 0 of turn 1: "tool_call"',
+    "ids-of-agents-stored-after-a-slash": 'write `target_agents`: "team/weather", not "weather"',
+    "items-of-the-user-once": 'keep item 2 of `content` of part 0 of turn 2: "One"; items that are equal are all kept',
+    "keys-without-dots-in-metadata-of-returns": "keep `a.b` in `metadata`",
+    "lists-as-sets-in-result": "13, not 12, and the one at 4 is 1; items that are equal are all kept",
+    "malformed-chunk-read-in-part": "has `open-part-discarded` in its place",
+    "messages-in-order-of-arrival": "an event stands where it happened",
+    "names-of-files-not-sent": 'write `id` of part 0 of message 0 of turn 1: "f_1"',
+    "numbers-smallest-become-nought-in-event": "keep the number at `2` in `event_data` as it came: 5e-324, not 0",
+    "numbers-to-seventeen-places-in-result": "keep the number at `2` in `content` as it came: 5e-324, not 0.0",
+    "refused-arguments-not-stored": 'keep `args` as it came: "{"q"", not {}',
+    "registry-not-asked-for-the-provider": 'write `provider_name`: "from-registry", not "unknown"',
+    "request-stamped-with-its-first-return": "a request of returns stands at the last of them",
+    "same-calls-once": "in message 0 (response) keep tool-call:c12 as part 2",
+    "success-that-tells-of-an-error-is-a-failure": 'the status that its tool reported: "success", not "error"',
+    "thinking-provider-always-unknown": "it is that of the part's event, else of the carrier, else of the agent",
+    "tiers-of-events-in-capitals": 'write `event_type`: "data-SYS-load", not "data-sys-load"',
 }
 """What each defect does wrong, turned round by a person who read its sentence: the words that the change has to have.
 

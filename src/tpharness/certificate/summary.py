@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tpharness.certificate.claims import CONFORMS, IN_PART, claim_extent
@@ -97,6 +98,8 @@ def badge_markdown(predicate: Mapping[str, Any]) -> str:
 def certificate_markdown(predicate: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> str:
     """Return the certificate for people; the reports, as JSON values, say by what cause cases failed."""
     wanted, suite = predicate["requirements"], predicate["suite"]
+    causes = _causes(reports)
+    cited = {name for cause in causes.values() for name in cause.clauses}
     lines = [
         f"# {_escape(verdict_line(predicate))}",
         "",
@@ -111,10 +114,10 @@ def certificate_markdown(predicate: Mapping[str, Any], reports: Sequence[Mapping
             [row for claim in predicate["claims"] for row in _profile_rows(predicate, claim)],
         ),
         "",
-        *_what_failed(reports, wanted["failed"]),
+        *_what_failed(causes),
         "## Requirements",
         "",
-        _requirements(wanted),
+        _requirements(wanted, cited),
         *_named("New since the set was frozen", wanted["new"]),
     ]
     departures = [one for playing in predicate["playings"] for one in playing["departures"]]
@@ -127,26 +130,55 @@ def certificate_markdown(predicate: Mapping[str, Any], reports: Sequence[Mapping
     return "\n".join(lines) + "\n"
 
 
-def _what_failed(reports: Sequence[Mapping[str, Any]], failed: Sequence[str]) -> list[str]:
-    """Return the causes with what to change, and which clauses findings cite; nothing if no case failed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cause:
+    """A cause as the certificate shows it; `clauses` and `rulings` are those that its findings cite."""
 
-    A case that fails is about several clauses, and its finding cites those of them that are broken.
+    name: str
+    cases: int
+    smallest: str
+    clauses: Sequence[str]
+    rulings: Sequence[str]
+    remedy: str
+
+
+def _causes(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, _Cause]:
+    """Return why cases failed, each cause once.
+
+    A case is about several clauses, and its findings cite those of them that are broken.
     """
-    causes: dict[str, tuple[str, ...]] = {}
-    cited: set[str] = set()
+    causes: dict[str, _Cause] = {}
     for report in reports:
         results = {result["id"]: result for result in report["results"]}
         for cause in report["causes"]:
-            cited |= set(cause["clauses"])
-            remedy = next((one["remedy"] for one in _of_cause(results, cause) if one.get("remedy")), "")
-            row = (cause["cause"], str(cause["cases"]), cause["smallest"], ", ".join(cause["clauses"]), remedy)
-            causes.setdefault(cause["cause"], row)
+            found = _of_cause(results, cause)
+            cites = (
+                dict.fromkeys(name for one in found for name in one.get(key, ())) for key in ("clauses", "rulings")
+            )
+            clauses, rulings = map(list, cites)
+            remedy = next((one["remedy"] for one in found if one.get("remedy")), "")
+            one = _Cause(
+                name=cause["cause"],
+                cases=cause["cases"],
+                smallest=cause["smallest"],
+                clauses=clauses,
+                rulings=rulings,
+                remedy=remedy,
+            )
+            causes.setdefault(one.name, one)
+    return causes
+
+
+def _what_failed(causes: Mapping[str, _Cause]) -> list[str]:
+    """Return the causes with what decides and what to change; nothing if no case failed."""
     if not causes:
         return []
-    head = ("cause", "cases", "smallest case", "clauses", "what to change")
-    rest = sorted(set(failed) - cited)
-    about = f"The cases that failed are about {len(rest)} more clauses, which no finding cites." if rest else ""
-    return ["## What failed", "", *_table(head, list(causes.values())), "", *([about, ""] if about else [])]
+    head = ("cause", "cases", "smallest case", "what decides", "what to change")
+    rows = [
+        (one.name, str(one.cases), one.smallest, ", ".join((*one.clauses, *one.rulings)), one.remedy)
+        for one in causes.values()
+    ]
+    return ["## What failed", "", *_table(head, rows), ""]
 
 
 def _of_cause(results: Mapping[str, Mapping[str, Any]], cause: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -163,12 +195,15 @@ def claim_lines(predicate: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _requirements(wanted: Mapping[str, Any]) -> str:
+def _requirements(wanted: Mapping[str, Any], cited: Collection[str]) -> str:
     passed, failed, rest = (len(wanted[key]) for key in ("passed", "failed", "not_judged"))
-    return (
-        f"Of the {passed + failed + rest} clauses of the set {wanted['set']}, {passed} passed, {failed} failed or are "
-        f"departed from, and {rest} were not judged."
-    )
+    broken = [name for name in wanted["failed"] if name in cited]
+    about = failed - len(broken)
+    named = f" ({', '.join(f'`{name}`' for name in broken)})" if broken else ""
+    said = [f"{passed} passed", *([f"findings cite {len(broken)} as broken{named}"] if broken else [])]
+    said += [f"{about} belong to cases that failed or are known differences"] if about else []
+    clauses = f"Of the {passed + failed + rest} clauses of the set {wanted['set']}"
+    return f"{clauses}, {', '.join(said)}, and {rest} were not judged."
 
 
 def _facts(predicate: Mapping[str, Any]) -> list[tuple[str, str]]:

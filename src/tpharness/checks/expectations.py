@@ -146,8 +146,8 @@ def _findings(evidence: Evidence) -> list[Finding]:
     return [
         FINDINGS_DIFFER.at(
             Place(case=evidence.case),
-            got=", ".join(sorted(got.elements())) or "none",
-            expected=", ".join(sorted(wanted)) or "none",
+            got=_changes().words_of_codes(got),
+            expected=_changes().words_of_codes(expected),
             symptom="; ".join([*([f"{more} not expected"] if more else []), *([f"no {fewer}"] if fewer else [])]),
             advice=_changes().change_of_findings(reported, got - expected, expected - got),
         )

@@ -28,10 +28,12 @@ __all__ = [
     "is_in_data",
     "make_visible",
     "without_telemetry",
+    "words_of_codes",
 ]
 
 _OF_A_DENIAL = "; a denial has the reason of the answer to its request, in whichever stream that was asked for (R22)"
 _OF_A_BLOCK = "a delta belongs to the part whose id it has, and ids are compared whole"
+_EQUAL_ITEMS = "; items that are equal are all kept"
 _SHOWN = 24  # characters of a text from its first difference on
 _WHOLE = 80  # characters of a text that is shown whole
 
@@ -94,6 +96,8 @@ def change_of_value(thread: Any, wanted: Any, pointer: str, got: Any, right: Any
     wanted_text, got_text = tell_apart(_value(right), _value(got))
     if field in NAME_REASONS:
         return f"write `{field}`: {wanted_text}, not {got_text}: {why}"
+    if why.startswith("it is "):
+        return f"write `{field}`: {wanted_text}, not {got_text}: {why}"
     return f"{why or f'write `{field}`'}: {wanted_text}, not {got_text}"
 
 
@@ -119,8 +123,11 @@ def _change_of_missing(thread: Any, wanted: Any, steps: list[str]) -> str:
     known = next(n for n in range(len(steps)) if at_path(thread, steps[: n + 1]) is None)
     step, owner, item = steps[known], steps[:known], at_path(wanted, steps[: known + 1])
     if step.isdecimal():
-        noun = NOUNS.get(owner[-1], f"item of `{owner[-1]}`")
-        return f"keep {noun} {step}{words_of_owner(owner[:-1])}: {KEPT.get(sort_of(item, noun)) or _value(item)}"
+        noun = NOUNS.get(owner[-1], "")
+        if noun:
+            return f"keep {noun} {step}{words_of_owner(owner[:-1])}: {KEPT.get(sort_of(item, noun)) or _value(item)}"
+        again = _EQUAL_ITEMS if item in (at_path(wanted, owner) or ())[: int(step)] else ""
+        return f"keep item {step} of `{owner[-1]}`{words_of_owner(owner[:-1])}: {_value(item)}{again}"
     if step == "messages" and _object(thread, owner).get("turn_type") == "user":
         return f"turn {owner[-1]} is the agent's, and the user's stands there: a turn before it is missing"
     named = f"`{step}`" if step else "the empty key"
@@ -141,7 +148,15 @@ def change_of_findings(reported: Sequence[Finding], more: Collection[str], fewer
         return f"correct expect.findings of the scenario: there is no finding with the code {code}"
     seen = sum(finding.code == code for finding in reported)
     noticed = f"only {seen} of these were seen" if seen else "nothing of it was seen"
-    return f"report `{code}`: {load_kinds()[code].title}; the scenario plays that, and {noticed} in the streams"
+    instead = next((finding for finding in reported if finding.code in more), None)
+    place = "" if instead is None else f"{replace(instead.place, case=None)} ".lstrip()
+    then = "" if instead is None else f"; {place}has `{instead.code}` in its place"
+    return f"report `{code}`: {load_kinds()[code].title}; the scenario plays that, and {noticed} in the streams{then}"
+
+
+def words_of_codes(codes: Mapping[str, int]) -> str:
+    """Return codes by the alphabet, each once, with how often it comes."""
+    return ", ".join(f"{code} ({n} times)" if n > 1 else code for code, n in sorted(codes.items())) or "none"
 
 
 def _steps(pointer: str) -> list[str]:
@@ -169,7 +184,8 @@ def _change_of_data(thread: Any, wanted: Any, steps: list[str], root: int, got: 
     held, expected = (at_path(document, steps[:-1]) for document in (thread, wanted))
     if isinstance(held, list) and isinstance(expected, list | tuple) and len(held) != len(expected):
         kept = f"keep the items of {place.replace(f'/{steps[-1]}`', '`', 1)} as they came"
-        return f"{kept}: {len(expected)}, not {len(held)}, and the one at {steps[-1]} is {_value(right)}"
+        again = _EQUAL_ITEMS if len(held) < len(expected) and all(item in held for item in expected) else ""
+        return f"{kept}: {len(expected)}, not {len(held)}, and the one at {steps[-1]} is {_value(right)}{again}"
     part_kind = str(_object(thread, steps[:-1]).get("part_kind", ""))
     if got == ABSENT and steps[-1] == "args" and steps[2:3] == ["messages"] and "call" not in part_kind:
         return (

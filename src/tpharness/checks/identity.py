@@ -64,10 +64,10 @@ def _departs(side: Side, mode: Compare) -> bool:
 def _blame(departing: list[Side], server: Side) -> tuple[str | None, str]:
     """Return which side of two that differ departs, None if that is not known, and the same in words."""
     if len(departing) > 1:
-        return "server and client", "; both sides depart (R51)"
+        return "server and client", "; the server and the client are wrong (R51)"
     if departing:
         name = departing[0].name
-        return name, f"; the {name} departs (R51)"
+        return name, f"; the {name} is wrong, the {'client' if name == 'server' else 'server'} is right (R51)"
     if server.truth is not None:
         return server.name, "; the server's stream does not say what its thread does (R51)"
     return None, ""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.histories.compare import Judgement, KnownPayloads, judge_moment
-from tpharness.histories.losses import LOSS_KINDS
+from tpharness.histories.losses import LOSS_KINDS, LossKind
 from tpharness.histories.moments import every_moment, has_server
 from tpharness.histories.produced import journal_contents
 from tpharness.histories.projections import HistoryDialect
-from tpharness.histories.report import LEGEND, WORDS
+from tpharness.histories.report import LEGEND
 from tpharness.model_apis.rules import RULES
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
@@ -24,6 +24,16 @@ from tpharness.scenario.records import Scenario
 __all__ = ["Tracks", "history_tracks"]
 
 _RULES = {rule.id: rule for rule in RULES}
+_LOST: Mapping[LossKind, str] = {
+    "partial-text": "text",
+    "partial-arguments": "arguments",
+    "tool-name": "the name of a tool",
+    "thinking": "thoughts",
+    "signature": "a signature",
+    "finished-result": "a result",
+    "usage": "token counts",
+    "interruption-fact": "that it was cut",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +75,8 @@ def _state(judged: Judgement | None) -> Mapping[str, Any]:
         return {"colour": "none", "words": "cannot be held", "items": []}
     kinds = sorted({loss.kind for loss in judged.losses}, key=LOSS_KINDS.index)
     rules = [rule for _, rule in judged.broken]
-    lost = f"loses {', '.join(WORDS[kind] for kind in kinds)}" if kinds else "loses nothing"
-    words = f"{lost}; refused: {', '.join(rules)}" if rules else lost
+    lost = f"loses {', '.join(_LOST[kind] for kind in kinds)}" if kinds else "loses nothing"
+    words = f"{lost}; a model API refuses it ({', '.join(rules)})" if rules else lost
     items = [f"{LEGEND[loss.kind]}: {loss.detail}" for loss in judged.losses]
     items += [f"refused by {provider}: {_meaning(rule)}" for provider, rule in judged.broken]
     return {"colour": "bad" if rules else "warn" if kinds else "good", "words": words, "items": items}

@@ -5,6 +5,7 @@ In: the name of a file and its bytes. Out: a timeline. InputError if the file ca
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,6 +30,7 @@ from tpharness.server_events import shift
 from tpharness.server_events.guide import GuideReader
 from tpharness.targets.contract import Packet, RunScript, Script, Stream, StreamEnd
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
+from tpharness.wires.registry import DEFAULT_WIRE, name_wire
 
 __all__ = ["case_of_file", "is_scenario", "timeline_of_file"]
 
@@ -88,7 +90,8 @@ def _stream(name: str, data: bytes, version: Version, reason: str) -> dict[str, 
         end=StreamEnd(reason=None, at=_BEGUN),
     )
     run = RunScript(agent_id="assistant", started_at=_BEGUN, events=())
-    client = ReferenceClient(_script(name, run, version, {}))
+    wire = name_wire(data)
+    client = ReferenceClient(_script(name, run, version, {}, wire))
     client.begin("assistant", _BEGUN)
     client.feed(data, _BEGUN)
     end = later_time(_BEGUN, client.time)
@@ -98,13 +101,28 @@ def _stream(name: str, data: bytes, version: Version, reason: str) -> dict[str, 
         Stream(agent_id="assistant", begun_at=_BEGUN, packets=first.packets, end=StreamEnd(reason=None, at=end)),
     )
     film = Film(
-        script=_script(name, run, version, registry),
+        script=_script(name, run, version, registry, wire),
         streams=lambda _: streams,
         served=False,
         given=frozenset((0,)),
         reason=reason,
     )
-    return as_timeline(name, play_film(film, version), title="A recorded stream", reason=reason)
+    play = play_film(film, version)
+    _add_found(play, check_data(data, name))
+    return as_timeline(name, play, title="A recorded stream", reason=reason)
+
+
+def _add_found(play: Play, findings: Sequence[Finding]) -> None:
+    """Add what only the whole stream shows to the row of its event, or to the last row; what a row has stays once."""
+    seen = Counter(one["code"] for row in play.rows for one in row.get("found", ()))
+    events = [row for row in play.rows if "data:" in row.get("frame", "")]
+    for finding in findings:
+        if seen[finding.code] > 0:
+            seen[finding.code] -= 1
+            continue
+        at = finding.place.event
+        row = events[at] if at is not None and at < len(events) else play.rows[-1]
+        row.setdefault("found", []).append(finding_json(finding.with_place(file=None), "client"))
 
 
 def _events(name: str, data: bytes, version: Version, reason: str) -> dict[str, Any]:
@@ -132,9 +150,15 @@ def _events(name: str, data: bytes, version: Version, reason: str) -> dict[str, 
     return as_timeline(name, play_film(film, version), title="Recorded server events", reason=reason)
 
 
-def _script(name: str, run: RunScript, version: Version, agents: Mapping[str, Mapping[str, Any]]) -> Script:
+def _script(
+    name: str,
+    run: RunScript,
+    version: Version,
+    agents: Mapping[str, Mapping[str, Any]],
+    wire: str = DEFAULT_WIRE,
+) -> Script:
     header = ThreadHeader(thread_id=f"view:{Path(name).name}", created_at=run.started_at, agents=agents)
-    return Script(header=header, turns=(run,), versions=(version,))
+    return Script(header=header, turns=(run,), versions=(version,), wire=wire)
 
 
 def _line(line: bytes, name: str, number: int) -> dict[str, Any]:

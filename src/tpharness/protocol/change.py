@@ -287,7 +287,7 @@ def _why_dropped(item: Any) -> str:
             return "a source goes with its response, which was taken back or did not finish (R25)"
         case "system":
             return "no such event happened in the turn"
-        case "tool-return" | "retry-prompt":
+        case "tool-return" | "retry-prompt" | "builtin-tool-return":
             return "its call has another return already, or none was given"
         case "":
             return ""

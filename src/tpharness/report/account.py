@@ -38,7 +38,7 @@ def tally_lines(tally: Mapping[str, Any], *, reasons: bool = True) -> list[str]:
     lines = []
     for outcome, found in tally["reasons"].items() if reasons else ():
         by_count = list(found.items())
-        lines.append(f"{outcome} ({sum(found.values())}), by reason:")
+        lines.append(f"{Outcome(outcome).counted(sum(found.values()))}, by reason:")
         lines += [f"  {cases:>5}  {make_printable(reason)}" for reason, cases in by_count[:_MOST_REASONS]]
         others = [cases for _, cases in by_count[_MOST_REASONS:]]
         if others:

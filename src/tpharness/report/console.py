@@ -34,13 +34,12 @@ _REFERENCE = "reference"
 class ConsoleReport:
     """Writes to standard output, or to standard error when another report has standard output for itself.
 
-    Progress goes to standard error. `roots` are the folders that scenarios
-    were found in when they are not the built-in ones, and `played_on` the options that name the targets: the commands
-    that are suggested have both. `one_of_several` is for a run whose verdict is one line among others': known
-    departures are counted but not listed. With `verbosity` 1 every case is shown as it ends and every failure in full;
-    with -1 a cause is one line; otherwise the smallest case of a cause stands for all of them. `again` is the command
-    that plays one case alone, with `{id}` for its id, where that is not `tpharness replay`. Causes that an `earlier`
-    report does not have come first.
+    Progress goes to standard error. `roots` are the folders of scenarios that are not built in, and `played_on` the
+    options that name the targets: suggested commands have both. `one_of_several` is for a run whose verdict is one line
+    among others': known differences are counted and not listed. With `verbosity` 1 every case is shown as it ends and
+    every failure in full; with -1 a cause is one line; otherwise its smallest case stands for all. `again` is the
+    command that plays one case alone, with `{id}` for its id, where that is not `tpharness replay`. Causes that an
+    `earlier` report does not have come first.
     """
 
     def __init__(
@@ -191,7 +190,7 @@ class ConsoleReport:
             if shard is not None and report.passed:
                 why = f"this shard has no scenario, the run has {shard['scenarios']}"
             self._out.print(f"\nnothing was played: {why}")
-        word = "[bold green]PASSED[/]" if report.passed else "[bold red]FAILED[/]"
+        word, style = ("PASSED", "green") if report.passed else ("FAILED", "red")
         if report.started is not None and report.started.order and not report.passed:
             again = f"in this order again: --order {shlex.quote(report.started.order)}"
             self._out.print()
@@ -199,7 +198,8 @@ class ConsoleReport:
         if event.ended:
             self._out.print(f"\n{escape(event.ended)}")
         self._print_first(report)
-        self._out.print(f"\n{word} {report.words}")
+        self._out.print()
+        self._print_line(f"{word} {report.words}", style)
 
     def _print_first(self, report: Report) -> None:
         """Print again what to correct first, where so much stands behind it that it may have left the screen."""

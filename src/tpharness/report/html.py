@@ -25,7 +25,6 @@ from tpharness.picture import (
     finding_html,
     place_number,
     render_page,
-    table_html,
     text_html,
     timeline_of_case,
 )
@@ -35,7 +34,8 @@ from tpharness.printable import counted
 from tpharness.report.app_verdict import app_verdict
 from tpharness.report.comparison import failure_groups
 from tpharness.report.html_causes import cause_cards, counts_bar
-from tpharness.report.html_find import find_field, find_words, tools_of
+from tpharness.report.html_find import find_field, find_words, played_table, seconds_words, tools_of
+from tpharness.report.html_pairs import pairs_section
 from tpharness.report.html_tables import (
     advice_html,
     app_clauses_table,
@@ -56,7 +56,7 @@ from tpharness.scenario import Scenario, load_scenario
 from tpharness.scenario_files import find_files
 from tpharness.trace.read import Trace, TracedCase
 from tpharness.verdict import Outcome, Result
-from tpharness.verdict.grouping import Group, group_advice, group_failures
+from tpharness.verdict.grouping import Group, group_advice
 from tpharness.verdict.profile_tally import tally_profiles
 from tpharness.verdict.tally import tally_json
 
@@ -89,7 +89,8 @@ def render_html_of_several(reports: Mapping[str, Report]) -> str:
     entries, left_out = _entries(reports, traced)
     entries = _with_first(entries, reports)
     shown = {entry.id: entry for entry in entries}
-    sections = [_pairs_section(reports)] if several else []
+    sections = [find_field([result for report in reports.values() for result in report.results])]
+    sections += [pairs_section(reports, _anchor)] if several else []
     for number, (name, report) in enumerate(reports.items()):
         sections += _sections(name if several else "", report, shown, partial(_anchor, number), traced.turns)
     passing = (one for one in traced.turns.values() if one[0].about["outcome"] == "passed")
@@ -159,6 +160,7 @@ def _sections(
         yield f'<section id="{anchor("")}"><h2>{prefix}Causes</h2>'
         yield f"{cause_cards(groups, report, anchor, shown)}</section>"
         failed = {result.id.partition("@")[0] for result in wrong[:_MOST_RESULTS]}
+        causes = {result.id: anchor(f"cause-{n}") for n, group in enumerate(groups, 1) for result in group.results}
         tools = {name: tools_of(entry) for name, entry in shown.items() if name in failed}
         blocks = [
             _result_block(
@@ -167,6 +169,7 @@ def _sections(
                 anchor(result.id),
                 turns,
                 tools=tools.get(result.id.partition("@")[0], ()),
+                cause=causes[result.id],
                 opened=len(wrong) <= _MOST_OPEN,
                 explained=number < _MOST_EXPLAINED,
             )
@@ -176,8 +179,10 @@ def _sections(
         strips = folded_html(list(_strips(wrong, shown)), _MOST_STRIPS, "sweep", " that failed")
         cases = folded_html(blocks, _MOST_UNFOLDED, "case", " that failed")
         cases += f"<p>and {more} more: --report json:PATH has them all</p>" if more > 0 else ""
-        field = find_field(wrong[:_MOST_RESULTS], anchor("find"))
-        yield f"<section><h2>{prefix}What failed</h2>{field}{strips}{cases}</section>"
+        yield f"<section><h2>{prefix}What failed</h2>{strips}{cases}</section>"
+    if report.results:
+        listed = played_table(report.results, shown, {result.id for result in wrong[:_MOST_RESULTS]}, anchor)
+        yield aside_html(f"{prefix}Everything that was played", listed, "The slowest first", fold=True)
     tallies = tally_profiles(report.results)
     if tallies:
         yield aside_html(f"{prefix}Profiles", profiles_table(tallies), "How much of each has passed", fold=bool(wrong))
@@ -203,36 +208,6 @@ def _in_order(groups: Sequence[Group]) -> list[Result]:
     return [group.smallest for group in groups] + [result for group in groups for result in group.results[1:]]
 
 
-def _pairs_section(reports: Mapping[str, Report]) -> str:
-    """Return the table of servers and clients; each cell links to the first case that failed."""
-    started = {name: report.started for name, report in reports.items()}
-    servers = list(dict.fromkeys(one.server if one else name for name, one in started.items()))
-    clients = list(dict.fromkeys(one.client if one else "" for one in started.values()))
-    cells: dict[tuple[str, str], list[str]] = {}
-    for number, (name, report) in enumerate(reports.items()):
-        one = started[name]
-        place = (one.server, one.client) if one else (name, "")
-        cells.setdefault(place, []).append(_pair_cell(report, partial(_anchor, number)))
-    rows = [(text_html(s), *("<br>".join(cells.get((s, c), ["–"])) for c in clients)) for s in servers]
-    return f"<section><h2>Servers and clients</h2>{table_html(('server', *map(text_html, clients)), rows)}</section>"
-
-
-def _pair_cell(report: Report, anchor: Callable[[str], str]) -> str:
-    """Return how much of what was judged has passed, with a link to why the rest has not."""
-    if report.finished is None:
-        return f'<span class="bad">could not run</span> {text_html(report.error)}'
-    counts = report.finished.counts
-    passed = counts.get(Outcome.PASSED, 0)
-    judged = sum(cases for outcome, cases in counts.items() if outcome not in (Outcome.NO_PART, Outcome.NOT_APPLICABLE))
-    others = [outcome.counted(cases) for outcome, cases in counts.items() if outcome is not Outcome.PASSED and cases]
-    share = f"{passed * 1000 // judged / 10:g} %" if judged else "nothing"  # never rounded up to all of them
-    words = ", ".join((f"of {counted(judged, 'judged case')}" if judged else "was judged", *others))
-    if group_failures(report.results):
-        return f'<a class="bad" href="#{anchor("")}">{share}</a> {words}'
-    colour = "bad" if not report.passed else "good" if passed == judged else "warn"
-    return f'<span class="{colour}">{share}</span> {words}'
-
-
 def _result_block(
     result: Result,
     shown: Mapping[str, PageEntry],
@@ -240,11 +215,13 @@ def _result_block(
     turns: _Turns,
     *,
     tools: Iterable[str],
+    cause: str,
     opened: bool,
     explained: bool,
 ) -> str:
     """Return one case that failed: its findings, and a link to its timeline or the turns of an application."""
-    head = f'<span class="bad">{result.outcome.value}</span> {text_html(result.id)}'
+    took = f' <span class="muted">{seconds_words(result.seconds)}</span>' if result.seconds else ""
+    head = f'<span class="bad">{result.outcome.value}</span> {text_html(result.id)}{took}'
     reason = f"<p>{text_html(result.reason)}</p>" if result.reason else ""
     findings = map(finding_json, result.findings[:_MOST_FINDINGS])
     blocks = "".join(finding_html(finding, explained=explained) for finding in findings)
@@ -262,7 +239,7 @@ def _result_block(
     state = " open" if opened else ""
     title = f"<p>{text_html(about)}</p>" if about else ""
     inner = f"<summary>{head}</summary>{title}{reason}{blocks}{link}"
-    found = f'data-outcome="{result.outcome.value}" data-words="{find_words(result, tools)}"'
+    found = f'data-outcome="{result.outcome.value}" data-words="{find_words(result, tools)}" data-cause="{cause}"'
     return f'<details class="result" id="{anchor}" {found}{state}>{inner}</details>'
 
 

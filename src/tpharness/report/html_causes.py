@@ -14,8 +14,10 @@ from tpharness.findings import Finding, load_kinds
 from tpharness.picture import text_html
 from tpharness.printable import counted
 from tpharness.report.failures import case_command, failure_lines, first_to_read
+from tpharness.report.html_find import seconds_words
 from tpharness.report.html_tables import folded_html
 from tpharness.report.summary import Report
+from tpharness.verdict import Outcome
 from tpharness.verdict.grouping import Group
 
 __all__ = ["cause_cards", "counts_bar"]
@@ -37,7 +39,8 @@ def counts_bar(report: Report) -> str:
     kinds = [(n, green.get(o.value, "left" if o.green else "wrong")) for o, n in counts.items()]
     words = ", ".join(outcome.counted(cases) for outcome, cases in counts.items())
     total = sum(counts.values())
-    text = f"{counted(total, 'case')}: {words}" if total else "nothing was played"
+    took = f", in {seconds_words(report.finished.seconds)}" if report.finished is not None else ""
+    text = f"{counted(total, 'case')}: {words}{took}" if total else "nothing was played"
     pieces, start = "", 0
     for count, kind in kinds:
         pieces += f'<rect class="bar-{kind}" x="{start}" y="0" width="{count}" height="1"/>'
@@ -86,10 +89,13 @@ def _card(
     about.append("" if lead is None or not lead.versions else f"in {', '.join(lead.versions)}")
     known = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
     change = lead.remedy if lead is not None else "; ".join(dict.fromkeys(known))
+    if not change and smallest.outcome is Outcome.ERRORED:
+        change = "correct what raised this error: nothing could be judged of these cases"
     count = "" if opened else f' <span class="muted">{counted(group.cases, "case")}</span>'
     said = f'<span class="change"><strong>Change:</strong> {text_html(change)}</span>' if change else ""
     return (
-        f'<details class="cause"{" open" if opened else ""}>'
+        f'<details class="cause" id="{anchor(f"cause-{number}")}" data-outcome="{smallest.outcome.value}"'
+        f"{' open' if opened else ''}>"
         f"<summary><h3>{number}. {text_html(_sentence(group, lead))}</h3>{count}{'' if opened else said}</summary>"
         f'<p class="muted">{text_html(" · ".join(filter(None, about)))}</p>'
         f"{'' if lead is None else _two(lead)}"
@@ -106,12 +112,13 @@ def _sentence(group: Group, lead: Finding | None) -> str:
         stream = "'s stream" if _OF_THE_STREAM in lead.message else ""
         said = f"{lead.symptom}: the {lead.place.side}{stream} is wrong"
     elif lead.symptom and lead.symptom.startswith("at /"):
-        field = lead.symptom.rpartition("/")[2]
-        differs = "lacks" if lead.got == ABSENT else "does not have the expected value of"
-        said = f"the thread {differs} {field}"
+        field = next((step for step in reversed(lead.symptom.split("/")) if step != "*"), "thread")
+        item = "an item of " if lead.symptom.endswith("/*") else ""
+        differs = f"lacks {item}" if lead.got == ABSENT else "does not have the expected value of "
+        said = f"the thread {differs}{'' if lead.got == ABSENT else item}{field}"
     else:
         said = lead.symptom or lead.kind.title
-    return said[:1].upper() + said[1:]
+    return said[:1].upper() + said[1:] if said.partition(" ")[0].isalpha() else said  # and not a name of a program
 
 
 def _two(finding: Finding) -> str:

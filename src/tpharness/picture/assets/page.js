@@ -150,6 +150,7 @@ class Viewer {
   legend() {
     const both = this.sides.length === 2;
     const shown = { same: both, quiet: !both, grows: true, behind: both, warned: this.warned.size > 0, bad: true };
+    for (const one of ["#strip", "#controls .legend"]) document.querySelector(one).toggleAttribute("hidden", Boolean(this.current.tracks));
     for (const [name, is] of Object.entries(shown)) document.querySelector(`#controls .legend .${name}`).hidden = !is;
     byId("threads-title").textContent = `The thread${both ? "s" : ""} after this cut`;
   }
@@ -364,7 +365,7 @@ class Viewer {
     if (row[side] === undefined) return [make("p.note", {}, `The ${side} was asked once, at its end: this is what it should hold here.`)];
     const found = row.departs?.[side] ?? [];
     if (!found.length) return [make("p.same", { role: "status" }, `The ${side} holds what it should.`)];
-    return [make("p.differs", { role: "status" }, `The ${side} departs from what the reference makes of the same input (R51).`), this.list(found)];
+    return [make("p.differs", { role: "status" }, `The ${side} is wrong: it does not hold what the reference makes of the same input (R51).`), this.list(found)];
   }
 
   list(differences) {

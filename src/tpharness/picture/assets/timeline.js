@@ -95,7 +95,9 @@ class Timeline {
     this.drawn.clear();
     this.items.replaceChildren();
     this.box.setAttribute("aria-rowcount", String(rows.length + 1));
-    this.box.classList.toggle("no-events", !rows.some((row) => row.event && row.kind === "event"));
+    const alone = !rows.some((row) => row.event && row.kind === "event");
+    this.box.classList.toggle("no-events", alone);
+    this.box.querySelector(".row.head .event").textContent = alone ? "step" : "server event";
     this.box.scrollTop = 0;
   }
 

@@ -46,7 +46,9 @@ class Tracks {
     const judged = this.tracks.places.map((_, place) => this.state(number, place)).filter(Boolean);
     const count = (colour) => judged.filter((one) => one.colour === colour).length;
     if (!count("bad") && !count("warn")) return `nothing is lost at any of ${judged.length} places`;
-    return `of ${judged.length} places a model API refuses ${count("bad")}, and ${count("warn")} lose something`;
+    const refused = `a model API refuses it at ${count("bad")} of ${judged.length} places`;
+    const lost = count("bad") ? `and something is lost at ${count("warn")} others` : `something is lost at ${count("warn")} of ${judged.length} places`;
+    return [count("bad") ? refused : "", count("warn") ? lost : ""].filter(Boolean).join(", ");
   }
 
   strip(name, number) {

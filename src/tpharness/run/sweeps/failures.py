@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _LONGEST_DESCRIPTION = 200
+_RIGHT_SIDE = re.compile(r", the (?:server|client) is right(?= \(R51\)$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,8 @@ def describe_failure(what: str, findings: Sequence[Finding]) -> str:
     kind = broken[0].kind
     cites = ", ".join((*kind.clauses[:2], *kind.rulings[:2]))
     tail = f" ({cites})." if cites else "."
-    said = shorten(broken[0].message, _LONGEST_DESCRIPTION - len(what) - len(tail) - 2)
+    message = _RIGHT_SIDE.sub("", broken[0].message)  # which follows from the side that is wrong
+    said = shorten(message, _LONGEST_DESCRIPTION - len(what) - len(tail) - 2)
     return " ".join(f"{what}: {said}{tail}".split())[:_LONGEST_DESCRIPTION]
 
 
