@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tpharness.picture import PageEntry, PicturePage, plain_timeline, render_page, timeline_of_file
+from tpharness.picture.tables import json_bytes
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\u202egnp.exe\x1b[31m]]>\ud83d&amp;"
 
@@ -77,6 +78,12 @@ def test_timelines_of_a_large_page_are_packed_and_say_the_same(monkeypatch: pyte
     assert all(re.fullmatch(r"[A-Za-z0-9+/=]+", text) for _, text in found)
     unpacked = [json.loads(zlib.decompress(base64.b64decode(text)).decode()) for _, text in found]
     assert unpacked == [json.loads(text) for text in plain]
+
+
+def test_the_room_of_a_page_is_counted_in_bytes() -> None:
+    """A character of Japanese has three, and the limit is one of the file."""
+    text = "東京" * 1000
+    assert json_bytes({"a": text}) == len('{"a":""}') + len(text.encode())
 
 
 def test_hostile_text_makes_no_elements() -> None:

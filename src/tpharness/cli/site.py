@@ -7,12 +7,15 @@ from typing import Annotated
 
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.printable import counted, say
-from tpharness.resources import scenarios_dir
+from tpharness.resources import conformance_dir, scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
 from tpharness.site import build_site, find_broken_links, read_documents
 
 __all__ = ["site"]
+
+_TRACES = "examples/apps/traces"
+"""Traces of the repository's applications, which were recorded when their table was written."""
 
 
 def site(
@@ -26,7 +29,8 @@ def site(
 
     It needs a clone of the repository. Exit code 1 if a link of the site leads nowhere.
     """
-    documents = read_documents(files or [])
+    recorded = sorted((conformance_dir().parent / _TRACES).glob("*.zip"))
+    documents = read_documents([*(files or []), *recorded])
     root = scenarios_dir()
     scenarios = [load_scenario(one.path, root=root) for one in select_scenarios((), (root,))]
     pages = build_site(output, documents, scenarios)
