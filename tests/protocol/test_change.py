@@ -330,3 +330,15 @@ def test_where_nobody_knows_which_side_is_right_the_rule_and_both_values_are_nam
     break_it(one)
     first, *_ = diff(one, thread(), names=("server", "client"))
     assert rule_for(first, ("server", "client")).startswith(sentence)
+
+
+def test_a_null_that_a_tool_returned_is_kept_whoever_lost_it() -> None:
+    """It is a result as any other: the side that has it is right."""
+    kept = thread()
+    messages(kept)[1]["parts"][0]["content"] = None
+    lost = deepcopy(kept)
+    del messages(lost)[1]["parts"][0]["content"]
+    first, *_ = diff(lost, kept, names=("server", "client"))
+    assert rule_for(first, ("server", "client")) == (
+        "keep `content` null in the server's thread: null is what the tool returned (R22)"
+    )

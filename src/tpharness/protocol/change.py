@@ -179,6 +179,8 @@ def rule_for(difference: ThreadDifference, names: tuple[str, str]) -> str:
         ((holder, value),) = values.items()
         other = names[1] if holder == names[0] else names[0]
         what, why = _words(value, field, _why_kept)
+        if field == "content" and value is None and "tool-return" in difference.symptom:
+            return f"keep `content` null in the {other}'s thread: null is what the tool returned (R22)"
         if field:
             return f"one of both is wrong about {what}, which the {holder} alone has{why}"
         condition = _CONDITIONS.get(_sort_of(value)) or _why_kept(value)
