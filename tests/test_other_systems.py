@@ -15,7 +15,7 @@ import tpharness
 from tpharness.cli.app import COMMANDS
 
 PACKAGE = Path(tpharness.__file__).parent
-ELSEWHERE = ("langgraph_ag_ui", "pydantic_ai_ag_ui")
+ELSEWHERE = ("langgraph_ag_ui", "pydantic_ai_ag_ui", "strands_ag_ui")
 BLOCKED = Path(__file__).parent / "without_posix.py"
 PROGRAM = [sys.executable, "-P", str(BLOCKED)]
 EXAMPLE = Path(__file__).parent.parent / "examples" / "plain_python.py"

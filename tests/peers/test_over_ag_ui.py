@@ -56,9 +56,11 @@ def test_the_server_departs_only_as_its_baseline_says(chosen_scenarios: ChosenSc
 
 
 @pytest.mark.sampled
-def test_a_server_that_plays_some_themes_departs_only_as_its_baseline_says(chosen_scenarios: ChosenScenarios) -> None:
-    """LangGraph behind its AG-UI adapter: in a sample one of the cuts, too, which the tenth may not have."""
-    name = "peer:langgraph-ag-ui"
+@pytest.mark.parametrize("name", THEMES)
+def test_a_server_that_plays_some_themes_departs_only_as_its_baseline_says(
+    chosen_scenarios: ChosenScenarios, name: str
+) -> None:
+    """LangGraph and Strands behind their adapters: in a sample one of the cuts, too, which the tenth may not have."""
     ids = chosen_scenarios(0, *THEMES[name])
     whole = ids == THEMES[name]
     played = ids if whole else (*ids, "histories/k06-mid-arguments")

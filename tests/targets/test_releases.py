@@ -48,7 +48,7 @@ def test_a_peer_of_one_release_says_which_have_several() -> None:
     with pytest.raises(UsageError, match="peer:ai-sdk-browser cannot be played at another release") as raised:
         resolve_client("peer:ai-sdk-browser@6")
     assert (
-        "ai-sdk-client, pydantic-ai, langgraph, pydantic-ai-ag-ui, langgraph-ag-ui, ag-ui-client, ag-ui-client-one-read"
+        "ai-sdk-client, pydantic-ai, langgraph, pydantic-ai-ag-ui, langgraph-ag-ui, strands-ag-ui, ag-ui-client"
         in raised.value.hint
     )
 

@@ -103,6 +103,7 @@ _BUILT_IN = (
         for name, module in (
             ("pydantic-ai-ag-ui", "tpharness.peers.pydantic_ai_ag_ui"),
             ("langgraph-ag-ui", "tpharness.peers.langgraph_ag_ui"),
+            ("strands-ag-ui", "tpharness.peers.strands_ag_ui"),
         )
     ),
     *(

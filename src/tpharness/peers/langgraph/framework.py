@@ -17,15 +17,15 @@ from tpharness.journal import JournalWriter
 from tpharness.peers.control import ActiveRun
 from tpharness.peers.langgraph.scripted_model import ScriptedChatModel, ScriptedTool, scripted_tools
 from tpharness.peers.langgraph.stream import UiStream, frame, result_of
+from tpharness.peers.loop_limits import prompt_content, refuse_for_a_loop
 from tpharness.peers.scripted_run import Answer, ScriptedRun
 from tpharness.reference_app.requests import RunRequest
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
 
-__all__ = ["LangGraph", "LangGraphConversation", "prompt_content"]
+__all__ = ["LangGraph", "LangGraphConversation"]
 
 _STEPS = 1000
-_REASONS = (None, "stop", "length", "content_filter", "tool_call", "error")
 
 
 class LangGraph:
@@ -56,25 +56,9 @@ class LangGraph:
 
     def refuse(self, scripted: ScriptedRun, request: RunRequest) -> None:
         """Refuse what a message of LangChain cannot represent."""
-        for facts in (scripted.result, *(answer.end for answer in scripted.answers)):
-            if facts.get("finish_reason") not in _REASONS:
-                raise CannotPlayError(f"the finish reason {facts['finish_reason']}")
-        last = scripted.answers[-1] if scripted.answers else None
-        if last is not None and last.ended_at == scripted.count - 1 and not last.calls:
-            raise CannotPlayError("a cut between the end of the last answer and the end of the run")
-        said = last.events[-1][0] if last is not None and last.events else scripted.count
-        if last is not None and not last.calls and any(index > said for index in scripted.notices):
-            raise CannotPlayError("an event between the end of the last answer and the end of the run")
+        refuse_for_a_loop(scripted)
         for answer in scripted.answers:
             _refuse_turns(answer)
-            for run in answer.tools.values():
-                outcome = run.part.get("outcome") or "success"
-                if run.returned_at is not None and (
-                    run.part.get("part_kind") != "tool-return" or outcome not in ("success", "failed")
-                ):
-                    raise CannotPlayError(f"a return of kind {run.part.get('part_kind')} with outcome {outcome}")
-                if run.part.get("metadata") is not None or run.part.get("content_ref") is not None:
-                    raise CannotPlayError("metadata or a reference beside a return")
         for turn in request.user:
             prompt_content(turn["parts"])
 
@@ -241,19 +225,3 @@ def _return(writer: JournalWriter, message: ToolMessage, at: str) -> None:
         "content": message.text if failed else result_of(message),
     }
     writer.add_return(call, "tool-return", fields, at)
-
-
-def prompt_content(parts: Any) -> list[str | dict[str, Any]]:
-    """Return the prompts of user turns as the content of a message."""
-    content: list[str | dict[str, Any]] = []
-    for part in parts:
-        if part["part_kind"] == "system-prompt":
-            continue
-        if part["part_kind"] != "user-prompt":
-            raise CannotPlayError(f"a user turn with a part of kind {part['part_kind']}")
-        items = part["content"] if isinstance(part["content"], list) else [part["content"]]
-        for item in items:
-            if not isinstance(item, str):
-                raise CannotPlayError("a user prompt that is not text")
-            content.append({"type": "text", "text": item})
-    return content

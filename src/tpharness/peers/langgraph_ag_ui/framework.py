@@ -7,17 +7,18 @@ from dataclasses import replace
 from importlib.metadata import version as package_version
 from typing import Any
 
-from ag_ui.core import EventType, RunAgentInput
+from ag_ui.core import RunAgentInput
 from ag_ui.encoder import EventEncoder
 from ag_ui_langgraph import LangGraphAgent
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from tpharness.peers.ag_ui_run import run_agent_input, send_events
 from tpharness.peers.control import ActiveRun
-from tpharness.peers.langgraph.framework import LangGraph, LangGraphConversation, prompt_content
+from tpharness.peers.langgraph.framework import LangGraph, LangGraphConversation
 from tpharness.peers.langgraph.scripted_model import ScriptedTool
-from tpharness.peers.run_agent_input import run_agent_input
+from tpharness.peers.loop_limits import prompt_content
 from tpharness.targets.contract import Capabilities
 
 __all__ = ["LangGraphAgUi"]
@@ -79,22 +80,4 @@ class _Conversation(LangGraphConversation):
         """Send the adapter's stream as it comes, from a clone of its agent, as its endpoint does."""
         posted = run_agent_input(self._id, f"run-{len(self._seen)}", prompt_content(live.prompts))
         adapter = LangGraphAgent(name="agent", graph=agent, config=config, emit_raw_events=False)
-        encoder = EventEncoder()
-        iterator = aiter(adapter.clone().run(RunAgentInput.model_validate(posted)))
-        begun = False
-        while True:
-            live.waiting = begun  # before its first event the adapter waits for the checkpointer, not for the script
-            try:
-                event = await anext(iterator)
-            except StopAsyncIteration:
-                break
-            finally:
-                live.waiting = False
-            begun = True
-            if event.type == EventType.RUN_FINISHED:
-                live.waiting = True
-                await live.playback.ready()  # the agent may have ended without asking the model at all
-                live.waiting = False
-            if event.type == EventType.RUN_ERROR:
-                live.failure = event.message
-            live.body.write(encoder.encode(event).encode())
+        await send_events(aiter(adapter.clone().run(RunAgentInput.model_validate(posted))), EventEncoder().encode, live)

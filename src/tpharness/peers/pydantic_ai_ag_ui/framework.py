@@ -10,10 +10,10 @@ from typing import Any
 from pydantic_ai import Agent
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
+from tpharness.peers.ag_ui_run import run_agent_input
 from tpharness.peers.control import ActiveRun
 from tpharness.peers.pydantic_ai import library
 from tpharness.peers.pydantic_ai.framework import PydanticAiConversation, PydanticAiFramework, prompt_items
-from tpharness.peers.run_agent_input import run_agent_input
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
 

@@ -1,0 +1,1 @@
+"""`peer:strands-ag-ui`: an agent of Strands behind `ag-ui-strands`, its adapter for AG-UI."""
