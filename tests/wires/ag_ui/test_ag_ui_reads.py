@@ -186,3 +186,14 @@ def test_the_calls_that_a_stream_has_ended_are_known() -> None:
     assert ended.given("a") is None
     later.feed(framed([_event("call starts", "a", "", {})]))
     assert later.given("a") is None
+
+
+def test_a_rejected_stream_is_the_same_thread_in_however_many_deltas_its_text_comes() -> None:
+    """What the thread says of the rejection does not count events."""
+    begun = [_event(kind, "a", "", {}) for kind in ("begins", "text starts")]
+    whole = [_event("text", "a", "one two", {})]
+    pieces = [_event("text", "a", word, {}) for word in ("one", " ", "two")]
+    bad = [_event("text", "b", "of no message", {})]
+    folded = [_folded([framed([*begun, *said, *bad])], failing=None)[0] for said in (whole, pieces)]
+    assert "rejects" in str(folded[0])
+    assert folded[0] == folded[1]
