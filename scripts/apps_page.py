@@ -89,6 +89,9 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 _LEVELS = {Level.MUST: "must", Level.SHOULD: "should", Level.MAY: "may"}
 _PACKAGES = {
+    "ag-ui-langgraph": ("ag-ui-langgraph", "langgraph"),
+    "agent-framework": ("agent-framework-ag-ui", "agent-framework-core"),
+    "agents-js": ("@openai/agents", "@openai/agents-extensions"),
     "ai-sdk": ("ai", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google"),
     "copilotkit": ("@copilotkit/runtime",),
     "langgraph": ("@langchain/langgraph", "@ai-sdk/langchain"),
@@ -96,6 +99,7 @@ _PACKAGES = {
     "mastra-server": ("@mastra/core", "@mastra/ai-sdk"),
     "pydantic-ai": ("pydantic-ai-slim",),
     "pydantic-ai-web": ("pydantic-ai-slim",),
+    "strands": ("ag_ui_strands", "strands-agents"),
 }
 
 

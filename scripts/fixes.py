@@ -34,11 +34,11 @@ _PACKAGES = ("node_modules", ".venv")
 _HEAD = """\
 # What to change, framework by framework
 
-Where `tpharness app` knows the framework of an application, by what it calls itself to its model's API, a finding says
-what to change there. This page has the changes. Each was applied to the application of `examples/apps` that is named:
-the cases fail without it and pass with it (`python scripts/fixes.py` in the repository plays them again). They are
-shown on that application, whose files are named below `examples/apps` and whose releases its folder pins (AI SDK 7,
-Pydantic AI 2, LangChain 1); in yours the same belongs at the place that does the same. Two changes of one line are
+Where `tpharness app` knows the framework of an application, by what it calls itself to its model's API or by
+`framework` in `tpharness.toml`, a finding says what to change there. This page has the changes. Each was applied to the
+application of `examples/apps` that is named: the cases fail without it and pass with it (`python scripts/fixes.py` in
+the repository plays them again). They are shown on that application, whose files are named below `examples/apps` and
+whose releases its folder pins; in yours the same belongs at the place that does the same. Two changes of one line are
 made one after the other. Where a text says that nobody knows whether a tool has run, name it under `outcome_unknown`
 in `tpharness.toml`, so that it is taken for that and not for another result.
 

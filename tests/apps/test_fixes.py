@@ -15,7 +15,8 @@ from tests.distribution import Sample
 from tpharness.apps.cases.case import CaseTool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.config import AppConfig, load_config
-from tpharness.apps.fixes import Fix, load_fixes, load_frameworks, with_fixes
+from tpharness.apps.fixes import Fix, load_fixes, load_frameworks, require_known_framework, with_fixes
+from tpharness.errors import UsageError
 from tpharness.findings import Kind, Place, load_kinds
 from tpharness.suite_yaml import load_suite_yaml
 from tpharness.targets.node_packages import installed_packages
@@ -56,6 +57,59 @@ def test_a_change_is_said_where_the_framework_is_known_by_its_name() -> None:
     assert "the state output-error before convertToModelMessages" in said
     assert "tpharness docs FIXES ai-sdk-call-without-result" in said
     assert "the framework does the same alone (ai 7.0.173, Node 22; tpharness docs ai_sdk_stopped_tool.mjs)" in said
+
+
+@pytest.mark.parametrize(
+    ("code", "case", "agents", "config", "fix"),
+    [
+        (
+            "cycle-lost",
+            "model-drops/in-answer",
+            ["Agents/JavaScript 0.20.0"],
+            {"history": "last-message"},
+            "agents-js-s",
+        ),
+        (
+            "effect-denied",
+            "user-leaves/while-tool-runs",
+            ["agent-framework-python/1.23.0 AsyncOpenAI/Python 3.57.0"],
+            {"history": "ag-ui"},
+            "agent-framework-skipped",
+        ),
+        (
+            "tool-ran-twice",
+            "user-leaves/while-tool-runs",
+            ["AsyncOpenAI/Python 2.54.0"],
+            {"history": "ag-ui", "framework": "strands"},
+            "strands-run-again",
+        ),
+        (
+            "chat-answer-twice",
+            "user-leaves/in-answer",
+            [AI_SDK],  # what the table says comes first
+            {"history": "ag-ui", "framework": "ag-ui-langgraph"},
+            "ag-ui-langgraph-results",
+        ),
+    ],
+)
+def test_a_framework_is_known_by_its_name_or_by_the_table(
+    code: str, case: str, agents: list[str], config: dict[str, str], fix: str
+) -> None:
+    """Some frameworks send the name of OpenAI's package to the model's API."""
+    assert f"tpharness docs FIXES {fix}" in remedy(failed(code, case), *agents, **config)
+
+
+def test_a_framework_that_names_itself_nowhere_is_not_guessed() -> None:
+    """An empty beginning would fit every name."""
+    result = failed("tool-ran-twice", "user-leaves/while-tool-runs")
+    assert remedy(result, "AsyncOpenAI/Python 2.54.0", history="ag-ui") == result.findings[0].kind.remedy
+
+
+def test_a_framework_that_has_no_fixes_is_refused() -> None:
+    """With the name that is most like it."""
+    with pytest.raises(UsageError, match="framework is 'strand', which has no fixes") as refused:
+        require_known_framework(replace(CHAT, framework="strand"))
+    assert "did you mean strands?" in str(refused.value.hint)
 
 
 def test_what_no_program_shows_of_the_framework_alone_is_not_decided() -> None:

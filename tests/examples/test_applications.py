@@ -102,7 +102,7 @@ def test_every_recipe_has_a_table(name: str) -> None:
     for path in FOLDER.glob(f"{name}/*.*js"):
         assert f"{name}/{path.name}" in started
     for path in FOLDER.glob(f"{name}/*.py"):
-        program = "\nlisten(" in path.read_text("utf-8")
+        program = re.search(r"^(listen|uvicorn\.run)\(", path.read_text("utf-8"), re.MULTILINE) is not None
         own = [t["command"][1] for t in TABLES.values() if t["command"][0].startswith(f"../../{name}/")]
         assert (f"../../{name}/{path.name}" in own) is program
 

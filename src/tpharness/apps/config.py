@@ -56,7 +56,8 @@ class AppConfig:
     whether a message can be edited there, which posts as `sendMessage()` does with the id of a message. `trims` is what
     the application leaves out of a long chat on purpose: "messages", the oldest ones, sent as a summary or not at all;
     "tools", the calls of earlier turns with their results, or the contents of these. `outcome_unknown` are the texts by
-    which it tells its model that nobody knows whether a tool has run. `allow` are the
+    which it tells its model that nobody knows whether a tool has run. `framework` is what the application is built on,
+    "" for what it calls itself to its model's API. `allow` are the
     tools that may be called, `args` their arguments: those of a first call, and perhaps other ones of a second.
     `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are sent with
     every post. `fail_on` is the weakest level of a finding that fails its case. `concurrency` is how many cases run at
@@ -78,6 +79,7 @@ class AppConfig:
     edit: bool = False
     trims: tuple[str, ...] = ()
     outcome_unknown: tuple[str, ...] = ()
+    framework: str = ""
     allow: tuple[str, ...] = ()
     args: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     effects: str | None = None
@@ -196,6 +198,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "edit": _SWITCH,
     "trims": ((list,), "a list of words"),
     "outcome_unknown": ((list,), "a list of texts"),
+    "framework": _TEXT,
     "effects": _TEXT,
     "headers": _OBJECT,
     "other_headers": _OBJECT,

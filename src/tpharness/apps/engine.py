@@ -32,7 +32,7 @@ from tpharness.apps.effects import (
     MountedLedger,
     counting_alone,
 )
-from tpharness.apps.fixes import with_fixes
+from tpharness.apps.fixes import require_known_framework, with_fixes
 from tpharness.apps.judge import demand_should, judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.measure import measure_tool
@@ -109,6 +109,7 @@ def run_app(options: AppOptions) -> Iterator[RunEvent]:
 async def play_app(options: AppOptions) -> AsyncGenerator[RunEvent, None]:
     """Play the cases on the running loop, and yield the events of the run."""
     require_loopback(options.config, owned=options.owned)
+    require_known_framework(options.config)
     config = options.config
     if "{port}" in config.url:
         config = config.on_port(free_port())

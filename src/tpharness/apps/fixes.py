@@ -14,23 +14,27 @@ from functools import cache
 from typing import Any
 
 from tpharness.apps.config import AppConfig
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.findings import Finding
 from tpharness.resources import conformance_dir, docs_dir
 from tpharness.suite_yaml import load_suite_yaml
 from tpharness.verdict import Result
 
-__all__ = ["Fix", "KnownFramework", "load_fixes", "load_frameworks", "with_fixes"]
+__all__ = ["Fix", "KnownFramework", "load_fixes", "load_frameworks", "require_known_framework", "with_fixes"]
 
 _UNDECIDED = "whether framework or application is to blame is not decided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFramework:
-    """A framework, which is known by the beginning of its User-Agent, `says`, under the profiles in `history`."""
+    """A framework, which is known by the beginning of its User-Agent, `says`, under the profiles in `history`.
+
+    One with an empty `says` does not name itself, and is known by `framework` of `tpharness.toml` alone.
+    """
 
     title: str
-    says: str
     history: tuple[str, ...]
+    says: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +87,27 @@ def load_fixes() -> tuple[Fix, ...]:
     return tuple(Fix(**_frozen(row)) for row in _table()["fixes"])
 
 
+def require_known_framework(config: AppConfig) -> None:
+    """UsageError for a `framework` that the table does not have."""
+    if config.framework and config.framework not in load_frameworks():
+        hint = did_you_mean(
+            config.framework, load_frameworks(), f"one of {', '.join(load_frameworks())}, or leave it out"
+        )
+        raise UsageError(f"{config.name}: framework is {config.framework!r}, which has no fixes", hint=hint)
+
+
 def with_fixes(result: Result, agents: Iterable[str], config: AppConfig) -> Result:
     """Return the verdict with the changes of the framework; `agents` is what the application has called itself."""
-    names = {
-        name
-        for name, one in load_frameworks().items()
-        if config.history in one.history and any(agent.startswith(one.says) for agent in agents)
-    }
+    named = (
+        {config.framework}
+        if config.framework
+        else {
+            name
+            for name, one in load_frameworks().items()
+            if one.says and any(agent.startswith(one.says) for agent in agents)
+        }
+    )
+    names = {name for name in named if config.history in load_frameworks()[name].history}
 
     def advised(finding: Finding) -> Finding:
         fits = (one for one in load_fixes() if one.framework in names and one.fits(finding, result.id, config))
