@@ -17,6 +17,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from tpharness.apps.checks import APP_CHECKS
 from tpharness.clauses import clause_texts, load_app_clauses, load_rulings
 from tpharness.finding_log import FindingLog, keep_first
 from tpharness.findings import Kind, Level, Place, load_kinds, quote, shorten_both
@@ -26,6 +27,7 @@ from tpharness.resources import conformance_dir, schema_path
 from tpharness.rooms import ROOMS
 from tpharness.suite_yaml import load_suite_yaml
 from tpharness.verdict import Outcome, Result
+from tpharness.verdict.finding_lines import finding_lines
 
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
 PACKAGES_BESIDE_THE_CORE = ("model_apis", *ROOMS)
@@ -98,13 +100,38 @@ def test_what_a_kind_cites_exists() -> None:
         assert kind.title not in (kind.meaning, kind.remedy), code
 
 
+def test_what_is_found_of_a_conversation_says_what_it_means_for_its_user() -> None:
+    """By its kind: each check of applications, but for what is only shown, and for the rules of the models' APIs."""
+    kinds = load_kinds()
+    of_checks = {kind.code for check in APP_CHECKS if check.name != "accepted" for kind in check.kinds}
+    of_users = {code for code in of_checks if kinds[code].level is not Level.MAY} - {"view-unreadable"}
+    assert len(of_users) > 30
+    for code in of_users:
+        assert kinds[code].for_user, code
+        assert kinds[code].for_user not in (kinds[code].title, kinds[code].meaning, kinds[code].remedy), code
+    assert {kind.room for kind in kinds.values() if kind.for_user} == {"apps"}
+    assert "two bookings" in kinds["effect-forgotten"].for_user
+    assert "the answer is lost" in kinds["answer-lost"].for_user
+
+
+def test_the_words_for_a_user_are_on_the_console_and_in_the_report() -> None:
+    """And nowhere for a finding that has none."""
+    forgotten = Kind("effect-forgotten").at(Place())
+    words = load_kinds()["effect-forgotten"].for_user
+    assert [line for _, line in finding_lines(forgotten) if "for user" in line] == [f"  for user  {words}"]
+    assert forgotten.as_json()["for_user"] == words
+    other = Kind("identity-differs").at(Place())
+    assert "for_user" not in other.as_json()
+    assert not any("for user" in line for _, line in finding_lines(other))
+
+
 def test_the_words_of_a_kind_are_plain() -> None:
     """Titles and remedies are lower-case sentences without a full stop, and negate the verb: "is not a UUID"."""
     for code, kind in load_kinds().items():
         for words in (kind.title, kind.remedy):
             assert not words.endswith("."), (code, words)
             assert not re.match(r"[A-Z][a-z]", words), (code, words)
-        for words in (kind.title, kind.meaning, kind.remedy):
+        for words in (kind.title, kind.meaning, kind.remedy, kind.for_user):
             assert not re.search(r"\b(is|are|was|were|names|answers) no (?!longer\b)", words), (code, words)
 
 

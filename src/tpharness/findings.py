@@ -57,8 +57,9 @@ class KindEntry:
     """What the catalogue says about one kind of finding.
 
     `code` is stable kebab-case; `title` says in one line what is wrong; `meaning` says more where that helps, "" where
-    it does not; `remedy` says what to do; `clauses` are ids of `conformance/clauses.yaml`; `rulings` are like `R21`;
-    `room` names the package beside the core that finds it, "" for the core.
+    it does not; `for_user` what it means for the user of an application, "" if nobody knows; `remedy` says what to do;
+    `clauses` are ids of `conformance/clauses.yaml`; `rulings` are like `R21`; `room` names the package beside the core
+    that finds it, "" for the core.
     """
 
     code: str
@@ -66,6 +67,7 @@ class KindEntry:
     title: str
     remedy: str
     meaning: str = ""
+    for_user: str = ""
     clauses: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
     room: str = ""
@@ -76,14 +78,9 @@ def load_kinds() -> Mapping[str, KindEntry]:
     """Return every kind of finding by its code, in the order of `conformance/findings.yaml`."""
     entries = (
         KindEntry(
-            code=item["code"],
-            level=Level(item["level"].lower()),
-            title=item["title"],
-            remedy=item["remedy"],
-            meaning=item.get("meaning", ""),
-            clauses=tuple(item.get("clauses", ())),
-            rulings=tuple(item.get("rulings", ())),
-            room=item.get("room", ""),
+            **item
+            | {"level": Level(item["level"].lower())}
+            | {name: tuple(item.get(name, ())) for name in ("clauses", "rulings")}
         )
         for item in load_suite_yaml(conformance_dir() / "findings.yaml")
     )
@@ -251,6 +248,11 @@ class Finding:
         """What to do about it."""
         return self.advice or self.kind.remedy
 
+    @property
+    def for_user(self) -> str:
+        """What it means for the user of an application."""
+        return self.kind.entry.for_user
+
     def with_place(self, **changes: Any) -> Finding:
         """Return the same finding with fields of its place filled in, such as `file`, `side` or `case`."""
         return replace(self, place=replace(self.place, **changes))
@@ -289,6 +291,7 @@ class Finding:
             "clauses": list(self.kind.clauses),
             "rulings": list(self.rulings),
             "remedy": self.remedy,
+            **({"for_user": self.for_user} if self.for_user else {}),
         }
 
 

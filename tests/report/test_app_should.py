@@ -59,6 +59,18 @@ def test_the_page_does_not_call_it_passed() -> None:
     assert "a/y, a/z" in page
 
 
+def test_the_page_and_the_json_report_say_what_it_means_for_the_user() -> None:
+    """At the cause, before what to change."""
+    report = report_on(judged("a/x", FORGOTTEN))
+    card = render_html(report).partition("<h2>Causes</h2>")[2].partition("</details>")[0]
+    _, said, after = card.partition(
+        "<strong>For the user:</strong> the model books what is booked already: two bookings"
+    )
+    assert said
+    assert "<strong>Change:</strong>" in after
+    assert '"for_user": "the model books what is booked already: two bookings"' in render_json(report)
+
+
 def test_an_outdated_entry_is_not_a_broken_clause() -> None:
     """The case has passed: no clause that it was judged by has failed."""
     known = (entry("a/x", BRICKED),)

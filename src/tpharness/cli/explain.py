@@ -148,6 +148,8 @@ def _explained_finding(name: str, _: tuple[Path, ...]) -> bool:
     say(f"{kind.code} ({kind.level.name})", f"  {kind.title}")
     if kind.meaning:
         say(f"  {kind.meaning}")
+    if kind.for_user:
+        say(f"  for the user: {kind.for_user}")
     say(f"  to do: {kind.remedy}")
     texts = clause_texts() if kind.clauses else {}
     for clause_id in kind.clauses:

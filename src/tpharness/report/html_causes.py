@@ -88,6 +88,8 @@ def _card(
     about.append("" if lead is None or lead.place.pointer is None else f"at {lead.place.pointer}")
     about.append("" if lead is None or not lead.versions else f"in {', '.join(lead.versions)}")
     known = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
+    users = [load_kinds()[code].for_user for code in cause.codes if code in load_kinds()]
+    meant = "; ".join(dict.fromkeys(filter(None, users)))
     change = lead.remedy if lead is not None else "; ".join(dict.fromkeys(known))
     if not change and smallest.outcome is Outcome.ERRORED:
         change = "correct what raised this error: nothing could be judged of these cases"
@@ -99,6 +101,7 @@ def _card(
         f"<summary><h3>{number}. {text_html(_sentence(group, lead))}</h3>{count}{'' if opened else said}</summary>"
         f'<p class="muted">{text_html(" · ".join(filter(None, about)))}</p>'
         f"{'' if lead is None else _two(lead)}"
+        f"{f'<p><strong>For the user:</strong> {text_html(meant)}</p>' if meant else ''}"
         f"{said if opened else ''}"
         f"{_next_steps(group, report, anchor, shown)}</details>"
     )

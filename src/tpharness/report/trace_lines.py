@@ -104,6 +104,8 @@ def _finding_lines(finding: Mapping[str, Any]) -> Iterator[Line]:
         yield "", f"    because   {clause}: {texts.get(clause, '')}"
     for ruling in finding.get("rulings", ()):
         yield "", f"    decided   {ruling}: {rulings[ruling].title if ruling in rulings else ''}"
+    if finding.get("for_user"):
+        yield "", f"    for user  {finding['for_user']}"
     if finding.get("remedy"):
         yield "", f"    to do     {finding['remedy']}"
 

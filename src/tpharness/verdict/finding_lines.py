@@ -11,7 +11,7 @@ _LABELS = {Level.MUST: "MUST", Level.SHOULD: "SHOULD", Level.MAY: "policy"}
 
 
 def finding_lines(finding: Finding, *, labelled: bool = False) -> list[tuple[str, str]]:
-    """Return a finding as lines with a level: its code, the place, got and expected, what decides, what to do.
+    """Return a finding as lines with a level: code, place, got and expected, what decides, what follows, what to do.
 
     `labelled` puts the level in front of the code, for a reader who sees findings of several levels without colours.
     """
@@ -28,5 +28,7 @@ def finding_lines(finding: Finding, *, labelled: bool = False) -> list[tuple[str
     lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
     if finding.rulings:
         lines.append(("", f"  decided   by {', '.join(finding.rulings)} (tpharness explain {finding.rulings[0]})"))
+    if finding.for_user:
+        lines.append(("", f"  for user  {finding.for_user}"))
     lines.append(("", f"  to do     {finding.remedy}"))
     return lines
