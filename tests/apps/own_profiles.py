@@ -9,7 +9,7 @@ from typing import Any
 from tpharness.apps.client.profile import Chat, Trigger
 from tpharness.apps.client.profiles import AiSdk
 
-__all__ = ["Facade", "Whole", "WithoutCalls"]
+__all__ = ["Facade", "Forgets", "Whole", "WithoutCalls"]
 
 
 class _Events:
@@ -40,6 +40,14 @@ class Whole:
     def translator(self) -> _Events:
         """Read one answer."""
         return _Events(self.left_out)
+
+
+class Forgets(Whole):
+    """Returns a body for the first message of a chat alone."""
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return None once there is an answer: nobody has written the second branch."""
+        return super().body(chat, trigger) if len(chat.messages) == 1 else None  # type: ignore[return-value]
 
 
 class WithoutCalls(Whole):

@@ -9,6 +9,7 @@ from tests.apps.page_app import PageApp
 from tests.apps.playing import codes_of, play
 
 from tpharness.apps.client.text_stream import TextStream
+from tpharness.errors import UsageError
 from tpharness.verdict import Outcome, Result
 
 OWN = "python:tests.apps.own_profiles"
@@ -78,3 +79,11 @@ def test_a_wire_without_calls_is_a_property_and_cuts_are_judged_beside_it() -> N
     assert len([one for one in results if one.outcome is Outcome.PASSED]) == len(results)
     broken = play(PageApp(Defect.HIDES_FAILURE), "model-fails", history=f"{OWN}:Facade", effects="ledger")
     assert "failure-as-finish" in codes_of(broken)
+
+
+def test_a_method_of_a_profile_that_does_not_work_is_named_with_its_case() -> None:
+    """Which of sixty cases called it says what the method was not written for."""
+    where = r"^uncut/tool-call: tests\.apps\.own_profiles\.Forgets\.body cannot be used: TypeError: it returned None"
+    with pytest.raises(UsageError, match=where) as raised:
+        play(PageApp(), "uncut/tool-call", history=f"{OWN}:Forgets")
+    assert raised.value.hint.startswith("body(chat, trigger) returns a dict")

@@ -37,6 +37,7 @@ from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.apps.provider.server import Provider
 from tpharness.apps.stage import Stage
+from tpharness.errors import UsageError
 from tpharness.model_apis.plan import Break
 
 __all__ = ["NotPlayedError", "Player"]
@@ -107,6 +108,8 @@ class Player:
                 await self._next_turn(stage)
             while stage.beside is not None and len(stage.beside.turns) < len(case.beside):
                 await self._next_turn(stage.beside)
+        except UsageError as error:  # a method of the user's own profile, mostly
+            raise UsageError(f"{case.id}: {error}", hint=error.hint) from error
         finally:
             for one in (stage, *([stage.beside] if stage.beside is not None else [])):
                 if one.tools is not None:

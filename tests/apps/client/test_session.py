@@ -298,6 +298,7 @@ class _Own:
         ("body", lambda: 1 / 0, "ZeroDivisionError: division by zero"),
         ("body", lambda: {"said": {1}}, "TypeError: Object of type set is not JSON serializable"),
         ("body", lambda: ["said"], "TypeError: 'list' object is not a mapping"),
+        ("body", lambda: None, "TypeError: it returned None, not a dict: is a return missing?"),
         ("translator", lambda: 1 / 0, "ZeroDivisionError: division by zero"),
         ("feed", lambda: 1 / 0, "ZeroDivisionError: division by zero"),
         ("feed", lambda: [{1}], "TypeError: Object of type set is not JSON serializable"),

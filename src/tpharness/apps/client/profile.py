@@ -104,7 +104,10 @@ def kept_by(profile: Profile, chat: Chat) -> Fetched | None:
 def make_body(profile: Profile, chat: Chat, trigger: Trigger, extra: Mapping[str, Any]) -> bytes:
     """Return the body of a POST as JSON, with the fields of `extra`. UsageError for what a profile does wrong."""
     with calling(profile, "body"):
-        return json.dumps({**profile.body(chat, trigger), **extra}).encode()
+        body: Any = profile.body(chat, trigger)
+        if body is None:
+            raise TypeError("it returned None, not a dict: is a return missing?")
+        return json.dumps({**body, **extra}).encode()
 
 
 def keeps_history(profile: Profile) -> bool:
