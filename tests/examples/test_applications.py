@@ -15,7 +15,7 @@ APPLICATIONS = sorted(path.parent.name for path in FOLDER.glob("*/README.md"))
 NODE = [name for name in APPLICATIONS if (FOLDER / name / "package.json").is_file()]
 PYTHON = [name for name in APPLICATIONS if name not in NODE]
 TABLES: dict[str, Any] = tomllib.loads((FOLDER / "tpharness.toml").read_text("utf-8"))["apps"]
-BESIDE = {"baselines", "runs"}  # what is known of them, and what they leave behind
+BESIDE = {"baselines", "runs", "traces"}  # what is known of them, was recorded, and what they leave behind
 BUILT = (".venv/", ".mastra/")  # what installing and building make
 ROUTE = re.compile(r"(GET|POST) /\S+")
 
