@@ -1250,7 +1250,7 @@ class Client {
 
   on_finish_step() {
     this.finishResponse();
-    Object.assign(this, { inStep: false, last: null });
+    Object.assign(this, { inStep: false, responded: false, last: null });
   }
 
   on_reset_step() {
@@ -1443,6 +1443,8 @@ class Client {
   on_finish(chunk) {
     this.enter();
     const end = this.facts.completed_at || this.facts.interrupted_at || this.at;
+    // Outside of a step it is the usage of the result, which repeats those of the responses (R17).
+    if (this.thread.turn.usage.size && !this.inStep && !this.responded) delete this.facts.usage;
     this.finishResponse();
     this.thread.finish(isText(chunk.finishReason) ? chunk.finishReason : null, end);
     this.over = true;

@@ -1289,7 +1289,7 @@ class Client:
 
     def on_finish_step(self, _chunk: Json) -> None:
         self.finish_response()
-        self.step, self.last = False, None
+        self.step, self.responded, self.last = False, False, None
 
     def on_reset_step(self, _chunk: Json) -> None:
         self.use_up()
@@ -1471,6 +1471,8 @@ class Client:
     def on_finish(self, chunk: Json) -> None:
         reason = chunk.get("finishReason")
         end = self.facts.get("completed_at") or self.facts.get("interrupted_at") or self.at
+        if self.thread.turn.usage and not self.step and not self.responded:
+            self.facts.pop("usage", None)  # of the result, which repeats those of the responses (R17)
         self.finish_response()
         self.thread.finish(reason if isinstance(reason, str) else None, end)
         self.over = True

@@ -58,12 +58,12 @@ async def test_what_is_not_asked_for_has_its_reason(scenario: str, integrity: bo
 
 
 async def test_right_and_tampered_contents_are_asked_for() -> None:
-    """The reference is that of the thread; of nine contents two are right, and no tampered one is equal to them."""
+    """The reference is that of the thread; of ten contents two are right, and no tampered one is equal to them."""
     client = Named(integrity=True)
     pieces = await play(base_case(load_builtin(STORED)), Players(server=Reference(), client=client))
     assert {named["uri"] for named, _ in client.asked} == {"https://store.example/1"}
     (resolutions,) = {piece.resolutions for piece in pieces}
-    assert [one.right is None for one in resolutions] == [False] * 2 + [True] * 7
+    assert [one.right is None for one in resolutions] == [False] * 2 + [True] * 8
     assert all(one.given == one.right for one in resolutions)
     named_right = client.asked[0]
     assert named_right not in client.asked[1:]

@@ -69,6 +69,7 @@ def _trials(reference: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
     yield "a byte follows", named, _CONTENT + b" ", None
     yield "there are no bytes", named, b"", None
     yield "the reference names another size_bytes", {**named, "size_bytes": size + 1}, _CONTENT, None
+    yield "the reference names a size_bytes of 0, and there are bytes", {**named, "size_bytes": 0}, _CONTENT, None
     yield "the reference names another algorithm", {**named, "hash": f"sha512:{digest}"}, _CONTENT, None
     without_size = {name: value for name, value in named.items() if name != "size_bytes"}
     yield "the reference names no size_bytes, and one byte is another one", without_size, _TAMPERED, None

@@ -78,7 +78,7 @@ def test_the_goldens_are_what_the_answers_say() -> None:
     assert [m["message_type"] for m in turn("carriers/odd-carriers")["messages"]] == ["response"]
     assert turn("carriers/not-recorded")["agent_id"] == "other"
     assert turn("stream/nothing-before-the-start")["started_at"] == "2025-01-20T10:00:02Z"
-    assert turn("events/time-of-its-own")["messages"][1]["timestamp"] == "2025-01-20T10:00:30Z"
+    assert turn("events/time-of-its-own")["messages"][2]["timestamp"] == "2025-01-20T10:00:30Z"
     assert [m["message_type"] for m in turn("events/source-that-opens-its-step")["messages"]] == ["response", "system"]
     executed = [p["part_kind"] for p in turn("stream/provider-executed-said-late")["messages"][0]["parts"]]
     assert executed == ["builtin-tool-call", "builtin-tool-return"] * 2

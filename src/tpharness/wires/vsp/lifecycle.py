@@ -153,14 +153,15 @@ class Lifecycle:
 
     def _finish(self, chunk: c.FinishChunk) -> None:
         facts = self._context.facts
-        self.end_response()
         self.ensure_turn()
+        if not self._step.announced and not self._step.responded:  # outside of a step it is the usage of the result
+            self._writer.take_total_usage(normalize_usage(facts.take("usage")))
+        self.end_response()
         self._judge_finish_reason(chunk.finish_reason)
         word = chunk.finish_reason or facts.take("finish_reason")
         last = self._last_finish
         reason = interruption_reason(word or last, error_seen=self._writer.interruption_held, last=last)
         completed = facts.take("completed_at") or self._context.time
-        self._writer.take_total_usage(normalize_usage(facts.take("usage")))
         if reason is None:
             self._writer.complete_turn(str(completed))
         else:
