@@ -190,6 +190,9 @@ class Threads:
             ) from error
         if found is None:
             return None
+        live = self._live.get(thread_id)  # whoever had not found it has begun it, and its run goes on
+        if live is not None:
+            return live
         fold, end = found
         if end:
             await self._append(thread_id, end)
