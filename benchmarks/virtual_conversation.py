@@ -85,7 +85,11 @@ class Conversation:
         self._known: list[Any] = []
         self._thread: dict[str, Any] | None = None
         self._lost = self._over = False
+        self._asked: Call | None = None
+        """The request for the latest run."""
         self._deleted: int | None = None
+        self._deletes_a_run = False
+        """Whether the run had been answered when the deletion was asked for: else it may begin after the deletion."""
         self._foreign = False
 
     async def play(self) -> None:
@@ -170,7 +174,7 @@ class Conversation:
         """Begin the run and read its stream, over as many connections as it takes."""
         server, chance, week = self._server, self._chance, self._week
         epoch = server.epoch
-        call = Call(server, "POST", f"{self._path}/runs", request, slow=chance.random() < 0.1)
+        self._asked = call = Call(server, "POST", f"{self._path}/runs", request, slow=chance.random() < 0.1)
         leaves = None if presence == "stays" else chance.randrange(4000)
         heard.status = await self._read(call, heard, leaves)
         if heard.status not in (0, 200, 503):
@@ -289,6 +293,7 @@ class Conversation:
             return await self._watch()
         if who == "deleter":
             self._deleted = 0
+            self._deletes_a_run = self._asked is not None and (self._asked.status != 0 or self._asked.task.done())
             self._deleted, _ = await ask(server, "DELETE", self._path)
             return [] if self._deleted == 204 else [f"its deletion is answered with {self._deleted}"]
         return []
@@ -312,7 +317,8 @@ class Conversation:
         status, thread = await ask(self._server, "GET", f"{self._path}?version=0.0.4")
         if self._deleted is not None:
             self._over, self._thread = True, thread if status == 200 else None
-            return ["it was deleted, and is there"] if self._deleted == 204 and status != 404 else []
+            gone = status == 404 or (status == 200 and not self._deletes_a_run)
+            return ["it was deleted, and is there"] if self._deleted == 204 and not gone else []
         if status == 404:
             self._over, self._thread = True, None
             return ["the thread is gone"] if self._known or heard.status == 200 else []
