@@ -40,7 +40,7 @@ def test_without_a_wire_nothing_is_played_and_nothing_passes(call: Any) -> None:
     """The reference in this process has no wire to make faults on."""
     called = call("run", "basics", "--fault", "all")
     assert called.code == 1
-    assert "not-applicable" in called.out
+    assert "116 not applicable, by reason:" in called.out
 
 
 def test_an_unknown_fault_is_wrong_use(call: Any) -> None:

@@ -146,7 +146,7 @@ def test_a_difference_says_whose_it_is(side: str) -> None:
     result = play(SCENARIO, **{side: "Changed"})
     assert result.failing_codes == {"identity-differs"}
     assert departing_sides(result) == {side}
-    assert all(f"the {side} departs" in finding.message for finding in result.findings)
+    assert all(f"the {side} is wrong" in finding.message for finding in result.findings)
 
 
 def test_two_that_differ_and_are_both_wrong_are_both_named() -> None:
