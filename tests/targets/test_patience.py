@@ -18,3 +18,4 @@ def test_seconds_are_for_an_answer_until_it_begins_and_while_it_is_silent() -> N
     """The whole of an answer may take as long, too."""
     assert astuple(PATIENCE.waiting(3.5)) == (1.0, 3.5, 3.5, 4.0, 5.0, 6.0)
     assert astuple(PATIENCE.waiting(60)) == (1.0, 60, 60, 60, 5.0, 6.0)
+    assert PATIENCE.waiting(None) == PATIENCE

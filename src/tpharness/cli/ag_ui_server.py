@@ -94,7 +94,7 @@ def run_ag_ui_server(
         owned=said.owned,
         maxfail=said.maxfail,
         record=said.trace is not Traced.NONE,
-        patience=Patience() if said.patience is None else Patience().waiting(said.patience),
+        patience=Patience().waiting(said.patience),
     )
     if said.badge is not None:
         _require_badge(said.badge)

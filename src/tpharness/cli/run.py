@@ -182,7 +182,7 @@ def run(
         maxfail=1 if first else maxfail,
         only=tuple(only or ()),
         wire=wire,
-        patience=Patience() if patience is None else Patience().waiting(patience),
+        patience=Patience().waiting(patience),
     )
     if watching:
         if write_baseline is not None:

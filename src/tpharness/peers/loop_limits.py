@@ -1,4 +1,4 @@
-"""What a script may not hold for the loop of an agent that waits for nobody between its last answer and its end.
+"""What the loop of an agent can play that waits for nobody between its last answer and its end.
 
 In: a script. CannotPlayError says what in it such a loop cannot play, with messages that hold text, calls and results.
 """
@@ -6,14 +6,28 @@ In: a script. CannotPlayError says what in it such a loop cannot play, with mess
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version as package_version
 from typing import Any
 
 from tpharness.peers.scripted_run import ScriptedRun
+from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
 
-__all__ = ["prompt_content", "refuse_for_a_loop"]
+__all__ = ["loop_capabilities", "prompt_content", "refuse_for_a_loop"]
 
 _REASONS = (None, "stop", "length", "content_filter", "tool_call", "error")
+
+
+def loop_capabilities(name: str, package: str) -> Capabilities:
+    """Return what a loop can do whose stream has no carriers and no ids to resume by; its version is the package's."""
+    return Capabilities(
+        name=name,
+        implementation_version=package_version(package),
+        carriers=False,
+        marks=True,
+        cancel=True,
+        disconnect=("stop",),
+    )
 
 
 def refuse_for_a_loop(scripted: ScriptedRun) -> None:

@@ -17,7 +17,7 @@ from tpharness.reference_app.content import content_bytes, large_content
 from tpharness.reference_app.fold import Entry, ThreadFold
 from tpharness.reference_app.requests import RunRequest
 from tpharness.reference_app.settings import Settings
-from tpharness.reference_app.store import Store
+from tpharness.reference_app.store import Store, append
 from tpharness.server_events import event_time, shift
 
 __all__ = ["Run", "RunTools"]
@@ -100,9 +100,7 @@ class Run:
             self._fold.apply(entry)
         self._tools.running[self] = None
         try:
-            stored = self._tools.store.append(self._fold.thread_id, entries)
-            if stored is not None:
-                await stored
+            await append(self._tools.store, self._fold.thread_id, entries)
         except BaseException:
             self._tools.running.pop(self, None)
             self._fold.end("error", self._fold.at, tell=True)

@@ -56,7 +56,7 @@ from tpharness.reference_app.store_file import (
     refer,
 )
 
-__all__ = ["DamagedLogError", "SqliteStore", "Store", "StoreLostError", "connect_file"]
+__all__ = ["DamagedLogError", "SqliteStore", "Store", "StoreLostError", "append", "connect_file"]
 
 
 _NO_MEMORY = "out of memory"
@@ -119,6 +119,13 @@ class Store(Protocol):
     async def close(self) -> None:
         """Finish pending work, and close the store."""
         ...
+
+
+async def append(store: Store, thread_id: str, entries: Sequence[Entry]) -> None:
+    """Return when the log of a thread has the entries. Raises what the store raises if it may not have them."""
+    stored = store.append(thread_id, entries)
+    if stored is not None:
+        await stored
 
 
 class SqliteStore:

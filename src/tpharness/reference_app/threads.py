@@ -24,7 +24,7 @@ from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.requests import RunRequest
 from tpharness.reference_app.run import Run, RunTools
 from tpharness.reference_app.settings import Settings
-from tpharness.reference_app.store import DamagedLogError, Store
+from tpharness.reference_app.store import DamagedLogError, Store, append
 
 __all__ = ["LiveThread", "Threads"]
 
@@ -92,7 +92,7 @@ class Threads:
             entry: Entry = {"kind": "user", "turn": turn}
             with self._forgetting(thread_id):
                 thread.fold.apply(entry)
-                await self._append(thread_id, [entry])
+                await append(self._store, thread_id, [entry])
 
     async def cancel(self, thread_id: str, reason: str) -> bool:
         """Stop the run of a thread; return whether this ended one. Returns when the thread shows it.
@@ -195,7 +195,7 @@ class Threads:
             return live
         fold, end = found
         if end:
-            await self._append(thread_id, end)
+            await append(self._store, thread_id, end)
         if fold.buffer is not None:
             fold.buffer.restored = True
         return self._live.get(thread_id) or self._keep(thread_id, fold)
@@ -227,16 +227,10 @@ class Threads:
         fold, end = found
         try:
             if end:
-                await self._append(thread_id, end)
+                await append(self._store, thread_id, end)
         except Exception:  # noqa: BLE001  # as above
             _LOG.exception("the end of a run of thread %r could not be stored", thread_id)
         return fold
-
-    async def _append(self, thread_id: str, entries: Sequence[Entry]) -> None:
-        """Return when the log has the entries."""
-        stored = self._store.append(thread_id, entries)
-        if stored is not None:
-            await stored
 
     def _folded(self, thread_id: str, entries: Sequence[Entry]) -> ThreadFold:
         """Fold a log. DamagedLogError for an entry that cannot follow the ones before."""

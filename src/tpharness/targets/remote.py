@@ -142,8 +142,10 @@ class Patience:
         """Return the same seconds times `factor`; `limit` does not change."""
         return replace(self, **{name: getattr(self, name) * factor for name in self.__slots__ if name != "limit"})
 
-    def waiting(self, seconds: float) -> Patience:
-        """Return the same with this many seconds until an answer begins, and for which it may be silent."""
+    def waiting(self, seconds: float | None) -> Patience:
+        """Return the same with so many seconds until an answer begins, and of silence in it; None changes nothing."""
+        if seconds is None:
+            return self
         return replace(self, answer=seconds, silence=seconds, total=max(self.total, seconds))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from importlib.metadata import version as package_version
 from typing import Any
 
 import aiosqlite
@@ -17,7 +16,7 @@ from tpharness.journal import JournalWriter
 from tpharness.peers.control import ActiveRun
 from tpharness.peers.langgraph.scripted_model import ScriptedChatModel, ScriptedTool, scripted_tools
 from tpharness.peers.langgraph.stream import UiStream, frame, result_of
-from tpharness.peers.loop_limits import prompt_content, refuse_for_a_loop
+from tpharness.peers.loop_limits import loop_capabilities, prompt_content, refuse_for_a_loop
 from tpharness.peers.scripted_run import Answer, ScriptedRun
 from tpharness.reference_app.requests import RunRequest
 from tpharness.targets.contract import Capabilities
@@ -36,14 +35,7 @@ class LangGraph:
     @property
     def capabilities(self) -> Capabilities:
         """Everything but carriers and ids to resume by, which its stream does not have."""
-        return Capabilities(
-            name="LangGraph",
-            implementation_version=package_version("langgraph"),
-            carriers=False,
-            marks=True,
-            cancel=True,
-            disconnect=("stop",),
-        )
+        return loop_capabilities("LangGraph", "langgraph")
 
     @property
     def part_kinds(self) -> frozenset[str]:

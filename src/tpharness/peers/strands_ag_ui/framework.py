@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from importlib.metadata import version as package_version
 from typing import Any
 
 from ag_ui.core import RunAgentInput
@@ -17,7 +16,7 @@ from tpharness.facts import normalize_usage
 from tpharness.journal import JournalWriter
 from tpharness.peers.ag_ui_run import run_agent_input, send_events
 from tpharness.peers.control import ActiveRun
-from tpharness.peers.loop_limits import prompt_content, refuse_for_a_loop
+from tpharness.peers.loop_limits import loop_capabilities, prompt_content, refuse_for_a_loop
 from tpharness.peers.scripted_run import Answer, ScriptedRun
 from tpharness.peers.strands_ag_ui.scripted_model import StrandsModel, StrandsTool
 from tpharness.reference_app.requests import RunRequest
@@ -35,14 +34,7 @@ class StrandsAgUi:
     @property
     def capabilities(self) -> Capabilities:
         """Everything but carriers and ids to resume by, which its stream does not have."""
-        return Capabilities(
-            name="Strands over AG-UI",
-            implementation_version=package_version("ag-ui-strands"),
-            carriers=False,
-            marks=True,
-            cancel=True,
-            disconnect=("stop",),
-        )
+        return loop_capabilities("Strands over AG-UI", "ag-ui-strands")
 
     @property
     def part_kinds(self) -> frozenset[str]:

@@ -96,7 +96,7 @@ class AgUiAssembler:
             self._findings += [one.with_place(side="client") for one in judge.findings]
             self._state, self._events, self._judge = judge.state, judge.events, None
             if judge.rejected_at is not None and not self._fold.turn_ended:
-                text = "the client rejects the stream"  # and not where: how many deltas come before is no fact
+                text = "the client rejects the stream"  # not where: it depends on how many deltas there are
                 self._put([c.ErrorChunk(error_text=text), c.FinishChunk(finish_reason="error")])
         self._fold.close(reason, at)
 
