@@ -59,7 +59,8 @@ def answered(turn: UserTurn | AgentTurn) -> bool:
     """Whether the model had said what it had to say, which ends a task of the program: nothing is left to interrupt."""
     if not isinstance(turn, AgentTurn):
         return False
-    said = [entry for entry in turn.tail.entries if not isinstance(entry, Event)]
+    segments = (*turn.segments, turn.tail)  # the tail is empty where a later response has been reset
+    said = [entry for segment in segments for entry in segment.entries if not isinstance(entry, Event)]
     last = said[-1] if said else None
     if not isinstance(last, Response) or not last.finished or last.failed is not None:
         return False
