@@ -42,6 +42,7 @@ class JudgingTime:
 
 
 _BUDGET: ContextVar[JudgingTime | None] = ContextVar("budget", default=None)
+_pressed = threading.Event()  # Ctrl-C, within `ctrl_c_ends_judging`
 
 
 @contextmanager
@@ -58,6 +59,7 @@ def allow_judging(seconds: float) -> Iterator[JudgingTime]:
 def judging() -> Iterator[None]:
     """Judge in this block, which must not wait for anything. Ctrl-C ends it at once within `ctrl_c_ends_judging`.
 
+    One that came just before ends it, too: asyncio cancels the case where it next waits, which is behind this block.
     No garbage is collected meanwhile: to look through what is held of a long stream takes a second, and Python heeds no
     signal before it has.
     """
@@ -65,6 +67,8 @@ def judging() -> Iterator[None]:
     if budget is None or budget.since is not None:
         yield
         return
+    if _pressed.is_set() and threading.current_thread() is threading.main_thread():
+        raise sys.modules["asyncio"].CancelledError
     collected = gc.isenabled()
     gc.disable()
     budget.since, budget.begun = time.thread_time(), time.monotonic()
@@ -94,8 +98,7 @@ def ctrl_c_ends_judging() -> Iterator[Callable[[], None]]:
     """Have Ctrl-C end at once what is judged, after what an `asyncio.Runner` runs here has called what this gives.
 
     Asyncio only cancels the task that the runner runs. One handler serves all that is judged: Python takes a third of a
-    millisecond to set one and back. Another Ctrl-C ends what another task judges, and nothing else: asyncio would stop
-    its loop halfway.
+    millisecond to set one and back. After the first Ctrl-C no other task begins to judge.
     """
     before = signal.getsignal(signal.SIGINT)
     try:
@@ -103,22 +106,19 @@ def ctrl_c_ends_judging() -> Iterator[Callable[[], None]]:
     finally:
         if before is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
+            _pressed.clear()
 
 
 def _end_judging_by_ctrl_c() -> None:
     cancels: Any = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not _is_of_asyncio(cancels):
         return
-    ended = False
 
     def end(number: int, frame: FrameType | None) -> None:
-        nonlocal ended
+        cancels(number, frame)
+        _pressed.set()
         budget = _BUDGET.get()
-        judged = budget is not None and budget.since is not None
-        if not (ended and judged):
-            cancels(number, frame)
-        ended = True
-        if judged:
+        if budget is not None and budget.since is not None:
             raise sys.modules["asyncio"].CancelledError
 
     signal.signal(signal.SIGINT, end)

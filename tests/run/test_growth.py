@@ -144,19 +144,30 @@ def test_the_first_ctrl_c_ends_judging_at_once() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a signal comes otherwise")
+@pytest.mark.parametrize("inside", [True, False], ids=["while one judges", "before one judges"])
 @pytest.mark.parametrize("turns", [0, 1], ids=["while the runner's task is cancelled", "when it has just ended"])
-def test_another_ctrl_c_ends_what_another_task_judges_and_no_more(turns: int) -> None:
-    """Asyncio would end its loop halfway, and then not run what leaves the targets in order."""
+def test_nothing_is_judged_after_the_first_ctrl_c(turns: int, *, inside: bool) -> None:
+    """A task judges for seconds before it waits, and asyncio would cancel it only there."""
     begun = asyncio.Event()
-    reached = []
+    reached: list[str] = []
+    pressed: list[bool] = []
 
-    async def judge_for_ever(turns: int) -> None:
+    def press() -> None:
+        if not pressed:
+            pressed.append(True)
+            signal.raise_signal(signal.SIGINT)
+
+    async def judge(turns: int) -> None:
         await begun.wait()
         for _ in range(turns):
             await asyncio.sleep(0)
-        with allow_judging(60), judging():
-            reached.append("judged")
-            signal.raise_signal(signal.SIGINT)
+        with allow_judging(60):
+            if not inside:
+                press()
+            with judging():
+                reached.append("judged")
+                press()
+                reached.append("went on")
 
     async def wait_for(task: asyncio.Task[None], heed_ctrl_c: Callable[[], None]) -> None:
         heed_ctrl_c()
@@ -165,9 +176,12 @@ def test_another_ctrl_c_ends_what_another_task_judges_and_no_more(turns: int) ->
 
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
-        tasks = [loop.create_task(judge_for_ever(0)), loop.create_task(judge_for_ever(turns))]
+        tasks = [loop.create_task(judge(0)), loop.create_task(judge(turns))]
         with pytest.raises(KeyboardInterrupt), ctrl_c_ends_judging() as heed_ctrl_c:
             runner.run(wait_for(tasks[0], heed_ctrl_c))
         runner.run(asyncio.sleep(0))
-        assert [task.cancelled() for task in tasks] == [True, True]
-    assert reached == ["judged", "judged"]
+        assert tasks[0].cancelled()
+    assert reached == ["judged"] * inside
+    with allow_judging(60), judging():
+        reached.append("the next run")
+    assert reached[-1] == "the next run"
