@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import re
+import secrets
 import signal
 import socket
 import tempfile
@@ -33,14 +35,26 @@ _TAIL_LINES = 20
 _LINE_SHOWN = 300
 _PAUSE = 0.02
 _STOP_SECONDS = 3.0
+_ASKED_FOR = range(15_000, 32_000)
+"""Below what systems choose from by themselves: Linux from 32,768 on, macOS and Windows from 49,152 on."""
 
 
 def free_port() -> int:
-    """Return a port of loopback on which nothing listens now."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+    """Return a port of loopback on which nothing listens now.
+
+    It is one that no system gives to a socket that asks for any port: of those, somebody else may get the same before
+    the server that is started here has bound it, and would be judged in its place.
+    """
+    while True:
+        port = secrets.choice(_ASKED_FOR)
+        with socket.socket() as taken:
+            try:
+                taken.bind(("127.0.0.1", port))
+            except OSError as error:
+                if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                    raise
+            else:
+                return port
 
 
 class ServerProcess:
