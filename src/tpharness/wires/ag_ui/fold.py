@@ -65,7 +65,6 @@ class AgUiAssembler:
         self._thought: tuple[str, dict[str, Any]] | None = None
         self._said: dict[str, list[str]] = {}
         self._silent = SilentTexts()
-        self._usage_known = False
 
     def feed(self, data: bytes, at: str) -> int:
         """Take in the next bytes of the body, received at `at`; return how many events they completed."""
@@ -213,7 +212,7 @@ class AgUiAssembler:
         whole = self._whole(*self._unparsed)
         finish = c.FinishChunk(finish_reason=said if isinstance(said, str) else None)
         usage = total_usage(given(event.usage) or ())
-        if not usage or self._usage_known:
+        if not usage:
             return [*whole, finish, c.Done()]
         carrier = c.DataChunk(name=CARRIER, data={"usage": usage}, transient=True)
         return [*whole, c.FinishStepChunk(), carrier, finish, c.Done()]
@@ -391,8 +390,6 @@ class AgUiAssembler:
         if not event.name.startswith(PREFIX) or not isinstance(event.value, dict):
             return []
         kind = event.name.removeprefix(PREFIX)
-        if kind == CARRIER and isinstance(event.value.get("data"), dict):
-            self._usage_known = self._usage_known or "usage" in event.value["data"]
         return [chunk_from_object({**event.value, "type": kind})]
 
     HANDLERS: ClassVar[Mapping[type[r.BaseEvent], Callable[[AgUiAssembler, Any], Chunks]]] = {
