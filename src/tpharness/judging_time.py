@@ -59,9 +59,8 @@ def allow_judging(seconds: float) -> Iterator[JudgingTime]:
 def judging() -> Iterator[None]:
     """Judge in this block, which must not wait for anything. Ctrl-C ends it at once within `ctrl_c_ends_judging`.
 
-    One that came just before ends it, too: asyncio cancels the case where it next waits, which is behind this block.
-    No garbage is collected meanwhile: to look through what is held of a long stream takes a second, and Python heeds no
-    signal before it has.
+    One that came just before does, too: asyncio cancels a case only where it next waits. No garbage is collected: to
+    look through what is held of a long stream takes a second, and Python heeds no signal before it has.
     """
     budget = _BUDGET.get()
     if budget is None or budget.since is not None:
@@ -98,7 +97,7 @@ def ctrl_c_ends_judging() -> Iterator[Callable[[], None]]:
     """Have Ctrl-C end at once what is judged, after what an `asyncio.Runner` runs here has called what this gives.
 
     Asyncio only cancels the task that the runner runs. One handler serves all that is judged: Python takes a third of a
-    millisecond to set one and back. After the first Ctrl-C no other task begins to judge.
+    millisecond to set one and back. Of another Ctrl-C while judging ends asyncio hears nothing: it would stop halfway.
     """
     before = signal.getsignal(signal.SIGINT)
     try:
@@ -115,10 +114,11 @@ def _end_judging_by_ctrl_c() -> None:
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        cancels(number, frame)
+        judged = (budget := _BUDGET.get()) is not None and budget.since is not None
+        if not (_pressed.is_set() and judged):
+            cancels(number, frame)
         _pressed.set()
-        budget = _BUDGET.get()
-        if budget is not None and budget.since is not None:
+        if judged:
             raise sys.modules["asyncio"].CancelledError
 
     signal.signal(signal.SIGINT, end)

@@ -180,8 +180,38 @@ def test_nothing_is_judged_after_the_first_ctrl_c(turns: int, *, inside: bool) -
         with pytest.raises(KeyboardInterrupt), ctrl_c_ends_judging() as heed_ctrl_c:
             runner.run(wait_for(tasks[0], heed_ctrl_c))
         runner.run(asyncio.sleep(0))
-        assert tasks[0].cancelled()
+        assert [task.cancelled() for task in tasks] == [True, True]
     assert reached == ["judged"] * inside
     with allow_judging(60), judging():
         reached.append("the next run")
     assert reached[-1] == "the next run"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a signal comes otherwise")
+def test_another_ctrl_c_while_judging_ends_does_no_more() -> None:
+    """Asyncio would end its loop halfway, and then not run what leaves the targets in order."""
+    begun = asyncio.Event()
+    reached = []
+
+    async def judge() -> None:
+        await begun.wait()
+        with allow_judging(60), judging():
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                signal.raise_signal(signal.SIGINT)
+
+    async def wait_for(task: asyncio.Task[None], heed_ctrl_c: Callable[[], None]) -> None:
+        heed_ctrl_c()
+        begun.set()
+        try:
+            await task
+        finally:
+            reached.append("left in order")
+
+    with asyncio.Runner() as runner:
+        task = runner.get_loop().create_task(judge())
+        with pytest.raises(KeyboardInterrupt), ctrl_c_ends_judging() as heed_ctrl_c:
+            runner.run(wait_for(task, heed_ctrl_c))
+        assert task.cancelled()
+    assert reached == ["left in order"]
