@@ -107,6 +107,16 @@ def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Pat
     assert len(results) == 15
 
 
+def test_a_tool_that_was_approved_has_begun_when_its_user_leaves(tmp_path: Path) -> None:
+    """The post with the approval has reached the application: the tool has its effect, as in a run that is not cut."""
+    made = []
+    for case in ("uncut/tool-call", "user-leaves/while-tool-runs"):
+        effects = tmp_path / case.replace("/", "-")
+        play(ChatApp(effects=effects, approvals=True), case, effects=count_lines(effects))
+        made.append(len(effects.read_text("utf-8").splitlines()))
+    assert made[0] == made[1]
+
+
 @pytest.mark.parametrize("titles", [True, "streamed"])
 def test_a_request_for_a_title_in_between_changes_nothing(titles: bool | Literal["streamed"]) -> None:
     """It has the words of the case in it, is answered plainly, and is not a request of the run."""

@@ -32,6 +32,7 @@ __all__ = [
     "shown_calls",
     "shown_outputs",
     "shown_text",
+    "shows_running",
     "streams_of",
     "with_late_requests",
 ]
@@ -432,6 +433,13 @@ def has_seen(screen: Sequence[Mapping[str, Any]], asked: Asked) -> bool:
         return False
     parts = {part.get("toolCallId"): part for message in screen for part in message.get("parts", ())}
     return all(_has_arguments(parts.get(call.call_id, {}), call) for call in asked.called)
+
+
+def shows_running(reply: Reply, seconds: float) -> bool:
+    """Whether an answer has shown a call so long before its result that it is not sent together with it."""
+    times = {chunk.type: chunk.at for chunk in reversed(reply.chunks)}
+    result = times.get("tool-output-available")
+    return result is not None and result - times.get("tool-input-available", result) >= seconds
 
 
 def _shown_thoughts(messages: Sequence[Mapping[str, Any]]) -> str:

@@ -29,6 +29,7 @@ from tpharness.apps.evidence import (
     ReplySeen,
     TurnSeen,
     has_seen,
+    shows_running,
     streams_of,
     with_late_requests,
 )
@@ -192,7 +193,7 @@ class Player:
             raise NotPlayedError(Need.APPROVAL.value)
         replies = [reply, *([stage.second] if stage.second is not None else [])]
         seen = [ReplySeen.of(one) for one in replies]
-        self.shows_running |= any(_shows_running(one, _SILENT * self._config.quiet) for one in replies)
+        self.shows_running |= any(shows_running(one, _SILENT * self._config.quiet) for one in replies)
         for one in replies:
             await one.leave()
         await self._settled(stage, later_words)
@@ -271,16 +272,17 @@ class Player:
         if cut is None:
             return None, reply
         loop = asyncio.get_running_loop()
-        reached = await self._reached(stage, turn, cut, reply)
+        reached, asking = await self._reached(stage, turn, cut, reply), reply
         waited = loop.time()
         while True:
-            unshown = cut.in_tool and stage.tools is None and not reply.has("tool-input-available")
+            unshown = cut.in_tool and stage.tools is None and not asking.has("tool-input-available")
             if reached is not None and turn.plans[cut.request].breaks is not Break.STATUS and not unshown:
                 await self._quiet(stage, reply)
             answered = await self._approved(stage, turn, reply)
             if answered is None:
                 break
             reply = answered  # the call was approved: its tool runs now, or the next answer comes
+            await reply.until(lambda reply: reply.status != 0, self._config.answer)
             if reached is None or not cut.in_tool:
                 reached = await self._reached(stage, turn, cut, reply)
             waited = loop.time()
@@ -491,10 +493,3 @@ class Player:
         """Whether the application has asked the model again since, and not the same again."""
         last = stage.conversation.exchanges[-1]
         return last is not exchange and last.history != exchange.history
-
-
-def _shows_running(reply: Reply, seconds: float) -> bool:
-    """Whether an answer has shown a call so long before its result that it is not sent together with it."""
-    times = {chunk.type: chunk.at for chunk in reversed(reply.chunks)}
-    result = times.get("tool-output-available")
-    return result is not None and result - times.get("tool-input-available", result) >= seconds
