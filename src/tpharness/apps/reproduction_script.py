@@ -9,7 +9,8 @@ __all__ = ["SCRIPT"]
 
 SCRIPT = '''\
 """ABOUT"""
-import http.client, http.server, json, os, signal, socket, struct, subprocess, threading, time, urllib.parse, uuid
+import http.client, http.server, json, os, random, signal, socket, struct, subprocess, threading, time, uuid
+import urllib.parse
 
 DATA
 
@@ -117,9 +118,10 @@ def play(number, turn):
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
 threading.Thread(target=server.serve_forever, daemon=True).start()
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    port = free.getsockname()[1]
+for port in random.sample(range(15000, 32000), 100):  # below those that a system chooses from by itself
+    with socket.socket() as trying:
+        if trying.connect_ex(("127.0.0.1", port)) != 0:
+            break
 URL = URL.replace("{port}", str(port))
 STOP = [one.replace("{port}", str(port)) if isinstance(one, str) else one for one in STOP]
 model = f"127.0.0.1:{server.server_port}"
