@@ -2,6 +2,8 @@
 
 python scripts/apps_page.py                        # play every application, then write both
 python scripts/apps_page.py --app NAME --case ID   # play some, and keep what is known of the others
+python scripts/apps_page.py --missing              # play the cases that are newer than a row
+python scripts/apps_page.py --check --app NAME     # play, write nothing, and say where a row is not what came of it
 python scripts/apps_page.py --render               # write the page again from what was played
 
 An application that is not installed (examples/apps/FOLDER/README.md says how) keeps the results that it has.
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import sys
 import tomllib
 from dataclasses import replace
@@ -22,7 +25,8 @@ import yaml
 
 from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.cases.case import CaseTool
-from tpharness.apps.config import load_config
+from tpharness.apps.cases.catalogue import all_cases
+from tpharness.apps.config import LEDGER, AppConfig, load_config
 from tpharness.apps.engine import AppOptions, run_app
 from tpharness.errors import TpharnessError
 from tpharness.findings import Kind, Level
@@ -32,6 +36,7 @@ ROOT = Path(__file__).parent.parent
 APPS = ROOT / "examples" / "apps"
 CONFIG = APPS / "tpharness.toml"
 BASELINES = APPS / "baselines"
+INSTALLED = ("node_modules", ".venv", ".mastra")
 REPRODUCTIONS = ROOT / "docs" / "reproductions"
 DATA = ROOT / "conformance" / "apps.json"
 PAGE = ROOT / "docs" / "APPS.md"
@@ -134,11 +139,23 @@ def versions_of(folder: str) -> str:
     return ", ".join(f"{name} {version}" for name, version in known.items())
 
 
-def play(name: str, cases: tuple[str, ...], log: Path | None = None) -> dict[str, Any]:
-    """Play an application without its baseline; return its model API, its packages and what came of each case."""
-    config = replace(load_config(name, CONFIG), quiet=0.1, baseline=None)  # on a busy machine a stream is quiet later
+def copy_application(name: str, to: Path) -> Path:
+    """Copy the folder of an application without its packages; return it."""
+    copied = to / folder_of(tables()[name])
+    shutil.copytree(APPS / copied.name, copied, ignore=shutil.ignore_patterns(*INSTALLED))
+    return copied
+
+
+def play(name: str, cases: tuple[str, ...], log: Path | None = None, config: AppConfig | None = None) -> dict[str, Any]:
+    """Play an application without its baseline; return its model API, its packages and what came of each case.
+
+    `config` is that of a copy of the application, its table for None.
+    """
+    config = config or load_config(name, CONFIG)
+    config.run_folder.mkdir(parents=True, exist_ok=True)
+    patient = replace(config, quiet=0.1, ready=300.0, baseline=None)  # a busy machine is late with both
     api, results = "", {}
-    for event in run_app(AppOptions(config=config, ids=cases)):
+    for event in run_app(AppOptions(config=patient, ids=cases)):
         if isinstance(event, RunStarted):
             api = event.server.removeprefix(f"{name} (").removesuffix(")")
         elif isinstance(event, ResultReady):
@@ -174,6 +191,30 @@ def _whole(name: str, result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 2),
         "findings": findings,
     }
+
+
+def all_ids(name: str) -> set[str]:
+    """Return the cases that an application has today, those for which it lacks something among them."""
+    config = load_config(name, CONFIG)
+    tool = CaseTool(name=config.allow[0], args={}, other_args={})
+    ledger, other_user = config.effects == LEDGER, bool(config.other_headers)
+    return {case.id for case in all_cases(tool, ledger=ledger, other_user=other_user, sweep=False)}
+
+
+def differences(row: dict[str, Any], played: dict[str, Any]) -> list[str]:
+    """Return where a row is not what came of the cases that were played, a line for each.
+
+    Policies (MAY) are not compared: how much of an answer its user saw before a cut depends on how busy a machine is.
+    """
+
+    def judged(summary: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in summary.items() if key != _LEVELS[Level.MAY]}
+
+    return [
+        f"{case}: {json.dumps(row['cases'].get(case))} in conformance/apps.json, {json.dumps(summary)} now"
+        for case, summary in played["cases"].items()
+        if judged(summary) != judged(row["cases"].get(case, {}))
+    ]
 
 
 def departures() -> dict[str, dict[str, Any]]:
@@ -301,26 +342,42 @@ def _played(data: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Play, unless told to write only, and write."""
+    """Play, unless there is only something to write; write, or compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--render", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--missing", action="store_true")
     parser.add_argument("--app", action="append", choices=tuple(tables()), metavar="NAME")
+    parser.add_argument("--folder", choices=tuple(_PACKAGES), help="the applications of a folder of examples/apps")
     parser.add_argument("--case", action="append", metavar="ID")
     parser.add_argument("--log", type=Path, help="append each result with all its findings, a line of JSON each")
     options = parser.parse_args()
     data = json.loads(DATA.read_text("utf-8")) if DATA.is_file() else {}
-    for name in () if options.render else options.app or tables():
+    names = options.app or [n for n, one in tables().items() if options.folder in (None, folder_of(one))]
+    wrong = 0
+    for name in () if options.render else names:
+        before = data.get(name, {}).get("cases", {})
+        cases = tuple(sorted(all_ids(name) - set(before)) if options.missing else options.case or ())
+        if options.missing and not cases:
+            continue
         try:
-            played = play(name, tuple(options.case or ()), options.log)
+            played = play(name, cases, options.log)
         except TpharnessError as error:
             print(f"{name}: {error}", file=sys.stderr)
+            wrong += 1
             continue
-        before = data.get(name, {}).get("cases", {}) if options.case else {}
-        played["cases"] = {**before, **played["cases"]}
+        if options.check:
+            found = differences(data.get(name, {"cases": {}}), played)
+            wrong += len(found)
+            print(*found or [f"{name}: {len(played['cases'])} cases as in conformance/apps.json"], sep="\n", flush=True)
+            continue
+        played["cases"] = {**before, **played["cases"]} if cases else played["cases"]
         data[name] = played
         data = {known: data[known] for known in tables() if known in data}
         DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        print(name, played["api"], len(played["cases"]))
+        print(name, played["api"], len(played["cases"]), flush=True)
+    if options.check:
+        sys.exit(1 if wrong else 0)
     PAGE.write_text(render(data), encoding="utf-8")
 
 

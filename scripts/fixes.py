@@ -11,7 +11,6 @@ packages are installed; what is not installed is skipped, and said.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,17 +19,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from scripts.apps_page import APPS, CONFIG, folder_of, tables
+from scripts.apps_page import APPS, CONFIG, INSTALLED, copy_application
 
 from tpharness.apps.config import AppConfig, load_config
 from tpharness.apps.engine import AppOptions, run_app
 from tpharness.apps.fixes import Fix, load_fixes, load_frameworks
 from tpharness.verdict import Outcome, Result, ResultReady
 
-__all__ = ["PAGE", "apply_diff", "copy_application", "play_fix", "render"]
+__all__ = ["PAGE", "apply_diff", "play_fix", "render"]
 
 PAGE = Path(__file__).parent.parent / "docs" / "FIXES.md"
-_PACKAGES = ("node_modules", ".venv")
 _HEAD = """\
 # What to change, framework by framework
 
@@ -59,13 +57,6 @@ def apply_diff(diff: str, folder: Path) -> None:
             raise ValueError(f"{file.name} has this {text.count(before)} times:\n{before}")
         text = text.replace(before, after)
     file.write_text(text, "utf-8")
-
-
-def copy_application(fix: Fix, to: Path) -> Path:
-    """Copy the folder of the application without its packages; return it."""
-    copied = to / folder_of(tables()[fix.application])
-    shutil.copytree(APPS / copied.name, copied, ignore=shutil.ignore_patterns(*_PACKAGES))
-    return copied
 
 
 def play_fix(fix: Fix, config: AppConfig, folder: Path) -> Iterator[str]:
@@ -117,8 +108,8 @@ def main() -> None:
     wrong = 0
     for fix in (one for one in load_fixes() if not options.ids or one.id in options.ids):
         with tempfile.TemporaryDirectory() as folder:
-            copied = copy_application(fix, Path(folder))
-            installed = [name for name in _PACKAGES if (APPS / copied.name / name).is_dir()]
+            copied = copy_application(fix.application, Path(folder))
+            installed = [name for name in INSTALLED if (APPS / copied.name / name).is_dir()]
             for name in installed:
                 (copied / name).symlink_to(APPS / copied.name / name)
             found = list(play_fix(fix, load_config(fix.application, CONFIG), Path(folder))) if installed else []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from scripts import fixes
-from scripts.apps_page import APPS, CONFIG, DATA, folder_of, tables
+from scripts.apps_page import APPS, CONFIG, DATA, copy_application, folder_of, tables
 from tests.distribution import Sample
 
 from tpharness.apps.cases.case import CaseTool
@@ -159,7 +159,7 @@ def test_the_table_names_what_there_is() -> None:
 @pytest.mark.parametrize("fix", load_fixes(), ids=lambda fix: fix.id)
 def test_a_change_can_be_applied(fix: Fix, tmp_path: Path) -> None:
     """Each place of it occurs once in the application that it names, and not any more afterwards."""
-    copied = fixes.copy_application(fix, tmp_path)
+    copied = copy_application(fix.application, tmp_path)
     fixes.apply_diff(fix.diff, copied.parent)
     with pytest.raises(ValueError, match="has this 0 times"):
         fixes.apply_diff(fix.diff, copied.parent)
@@ -171,7 +171,7 @@ def test_a_change_for_a_framework_in_python_makes_its_cases_pass(sample: Sample[
     """They fail without it, and say what to change."""
     for fix in sample(OF_PYTHON):
         config = load_config(fix.application, CONFIG)
-        folder = fixes.copy_application(fix, tmp_path / fix.id).parent
+        folder = copy_application(fix.application, tmp_path / fix.id).parent
         command = (sys.executable, *config.command[1:])
         assert list(fixes.play_fix(fix, replace(config, command=command, stop_within=5.0), folder)) == []
 
@@ -185,7 +185,7 @@ def test_a_change_for_a_framework_for_node_makes_its_cases_pass(sample: Sample[F
     packages = installed_packages(APPS / "ai-sdk", node) / "node_modules"
     for fix in sample(OF_NODE):
         config = load_config(fix.application, CONFIG)
-        copied = fixes.copy_application(fix, tmp_path / fix.id)
+        copied = copy_application(fix.application, tmp_path / fix.id)
         (copied / "node_modules").symlink_to(packages)
         command = (str(node.executable), *config.command[1:])
         assert list(fixes.play_fix(fix, replace(config, command=command, stop_within=5.0), copied.parent)) == []
