@@ -20,6 +20,7 @@ FLOORS = (
         "imports",
         "judging_time",
         "lazy_names",
+        "ordinals",
         "printable",
         "readings",
         "waiting",

@@ -415,7 +415,7 @@ def test_a_difference_by_content_names_the_ids_of_the_threads() -> None:
     with pytest.raises(AssertionError) as failed:
         assert_same_thread(thread("a", "x1"), thread("b", "y2", "more"), mode="content")
     told = str(failed.value)
-    assert "turn 0 (agent, a), message 2 (response: text) is only on the client side" in told
+    assert "the first turn (agent, a), message 2 (response: text) is only on the client side" in told
     assert '"agent_id": "b"' in told
     for text in ("agent-1", "call-1"):
         assert text not in told

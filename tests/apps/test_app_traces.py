@@ -79,14 +79,14 @@ def test_a_trace_shows_what_the_model_said_the_user_saw_and_the_model_is_told(tm
     shown = "\n".join(line for _, line in case_lines(case))
     assert "CUT the user closes the tab, after 7 pieces of the model's answer" in shown
     assert "the model is told something else: book_hotel({})" in shown
-    assert "arguments-invented" in shown.partition("turn 1")[0]
+    assert "arguments-invented" in shown.partition("the first turn")[0]
 
 
 def test_a_request_is_shown_by_its_difference_from_the_one_before_it(tmp_path: Path) -> None:
     """What is not sent any more, what is new, and what has only moved; the rest is counted."""
     trace = played(tmp_path, "uncut/tool-call", app=ChatApp(Defect.REWORDS_RESULT), traced=Traced.ALL)
     shown = [line for _, line in case_lines(trace.case("uncut/tool-call"))]
-    at = next(i for i, line in enumerate(shown) if line.endswith("it is sent, against request 2 of turn 1"))
+    at = next(i for i, line in enumerate(shown) if line.endswith("it is sent, against request 2 of the first turn"))
     signs = [" ".join(line.split()[:3]) for line in shown[at + 1 : at + 6]]
     assert signs[0] == "… 3 messages"
     assert [sign[:6] for sign in signs[1:]] == ["- tool", "+ tool", "+ assi", "+ user"]
@@ -112,7 +112,7 @@ def test_when_a_tool_ran_stands_beside_what_its_user_did(tmp_path: Path) -> None
     asyncio.run(_play(ChatApp(), path, Traced.ALL, (name,), [], "ledger"))  # the clock of the machine: times differ
     case = Trace.open(path).case(name)
     shown = "\n".join(line for _, line in case_lines(case)).partition("when the tools ran\n")[2]
-    order = ["turn 1, request 1 to the model", "is answered, with a call of book_hotel", "of book_hotel starts"]
+    order = ["the first turn, request 1 to the model", "is answered, with a call of book_hotel", "of book_hotel starts"]
     order += ["of book_hotel has its effect", "CUT the user closes the tab", "with the result of"]
     places = [shown.find(words) for words in order]
     assert places == sorted(places)
@@ -134,7 +134,7 @@ def test_a_call_that_the_model_is_not_sent_any_more_is_named(tmp_path: Path) -> 
     case = Trace.open(path).case(name)
     (run,) = case.tools
     words = [text for _, text in tool_moments(case)]
-    assert f"turn 2, request 1 to the model, without the call {run['call_id']}" in words
+    assert f"the second turn, request 1 to the model, without the call {run['call_id']}" in words
     assert f"run {run['number']} of book_hotel has its effect" in words
     assert [text for text in words if "without" in text][1:] == []
 

@@ -242,7 +242,7 @@ def test_what_shows_in_the_turn_after_the_next_is_found() -> None:
     assert result.outcome is Outcome.FAILED
     assert "chat-call-unanswered" in codes_of([result])
     places = {finding.place.side for finding in result.findings if finding.code == "chat-call-unanswered"}
-    assert places == {"turn 3, request 1 to the model"}
+    assert places == {"the third turn, request 1 to the model"}
 
 
 def test_the_page_is_loaded_anew_before_the_turn_after_the_next() -> None:

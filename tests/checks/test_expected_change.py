@@ -92,7 +92,7 @@ def test_a_turn_of_which_a_scenario_names_a_few_fields_is_kept_for_its_reason(
 ) -> None:
     """What is wanted says what it is, also without its type; its JSON is not the reason."""
     right = {"turns": [{}, {}, wanted]}
-    assert change_of_value(thread(), right, "/turns/2", "(absent)", wanted) == f"keep turn 2: {sentence}"
+    assert change_of_value(thread(), right, "/turns/2", "(absent)", wanted) == f"keep the third turn: {sentence}"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_message_of_which_a_scenario_names_a_few_fields_is_kept_for_its_reason
     """A message is known by the fields that only its kind has."""
     right = {"turns": [{}, {"messages": [{}, {}, {}, wanted]}]}
     found = change_of_value(thread(), right, "/turns/1/messages/3", "(absent)", wanted)
-    assert found.startswith(f"keep message 3 of turn 1: {sentence}")
+    assert found.startswith(f"keep message 3 of the second turn: {sentence}")
 
 
 def test_a_finding_that_is_not_expected_says_what_to_do_about_itself() -> None:
@@ -132,7 +132,7 @@ def test_a_return_where_a_call_is_expected_says_that_a_message_is_missing() -> N
     wanted = {"turns": [{"messages": [{"parts": [{"args": {"n": 1}}]}]}]}
     found = change_of_value(held, wanted, "/turns/0/messages/0/parts/0/args", "(absent)", {"n": 1})
     assert found.startswith(
-        "keep every message of turn 0: message 0 begins with tool-return where its call is expected"
+        "keep every message of the first turn: message 0 begins with tool-return where its call is expected"
     )
 
 
@@ -212,11 +212,11 @@ VALUES: dict[str, tuple[Break, str]] = {
     ),
     "a message is missing": (
         lambda t: t["turns"][1]["messages"].pop(2),
-        "keep message 2 of turn 1: ",
+        "keep message 2 of the second turn: ",
     ),
     "a field is missing": (
         lambda t: t["turns"][1]["messages"][2].pop("event_type"),
-        'write `event_type` of message 2 of turn 1: "data-app-a"',
+        'write `event_type` of message 2 of the second turn: "data-app-a"',
     ),
     "the user's turn stands there": (
         lambda t: t["turns"].pop(1) and t["turns"].append({"turn_type": "user"}),
@@ -380,7 +380,7 @@ def test_what_a_side_holds_in_other_turns_is_named_for_its_thread() -> None:
     """Where two threads are compared, merged and parted turns are one difference; others have words of their own."""
     one, two = ["user", "agent complete: response(text) event(n)"], ["agent complete: response(text)"]
     found = regrouping(one, ["user", *two, "agent complete: event(n)"])
-    assert found.startswith("in turn 1 begin another turn at message 1, event(n)")
+    assert found.startswith("in the second turn begin another turn at message 1, event(n)")
     assert regrouping(one, ["user", *two]) == ""
     assert regrouping(one, one) == ""
 
@@ -420,17 +420,17 @@ LISTS = {
     "what the user said twice": (
         turns(said("Hello?"), ran()),
         turns(said("Anybody?"), said("Hello?"), ran()),
-        "keep turn 0: what the user said is a turn of its own, once",
+        "keep the first turn: what the user said is a turn of its own, once",
     ),
     "the first turns": (
         turns(said("3"), ran()),
         turns(said("1"), ran(response(text("a"))), said("3"), ran()),
-        "keep turns 0 to 1: what the user said is a turn of its own, once",
+        "keep the first turn to the second one: what the user said is a turn of its own, once",
     ),
     "two agents in one turn": (
         turns(ran(response(text("a")), response(text("b")))),
         turns(ran(response(text("a"))), ran(response(text("b")), agent="A")),
-        "begin another turn with message 1 of turn 0: each input of the user is a turn, each run is one, and an agent",
+        "begin another turn with message 1 of the first turn: each input of the user is a turn, each run is one",
     ),
     "two prompts in one turn": (
         turns({"turn_type": "user", "parts": [text("a"), text("b")]}),
@@ -450,12 +450,12 @@ LISTS = {
     "a return that was not seen": (
         turns(ran(response(), returns("b"), response())),
         turns(ran(response(), returns("a", "b"), response())),
-        "keep part 0 (a) of message 1 of turn 0: the returns of a response are kept with it, and the ids of calls",
+        "keep part 0 (a) of message 1 of the first turn: the returns of a response are kept with it, and the ids",
     ),
     "parts in another order": (
         turns(ran(response(text("b"), text("a")))),
         turns(ran(response(text("a"), text("b")))),
-        "put part 1 of message 0 of turn 0 at 0: parts stand in the order of their starts (R11)",
+        "put part 1 of message 0 of the first turn at 0: parts stand in the order of their starts (R11)",
     ),
     "deltas in another block": (
         turns(ran(response(text("ab"), text("")))),

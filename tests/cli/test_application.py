@@ -81,10 +81,10 @@ def test_what_failed_is_in_a_trace_and_on_a_page(
     assert look == "look at it: tpharness show tpharness-trace.zip user-leaves/in-arguments"
     shown = call(*look.partition("tpharness ")[2].split(" "))
     assert "the model is told something else: book_hotel({})" in shown.out
-    assert "What became of turn 1" in (folder / "app.html").read_text("utf-8")
+    assert "What became of the first turn" in (folder / "app.html").read_text("utf-8")
     page = call("show", "tpharness-trace.zip", "--html", "one.html")
     assert (page.code, page.out) == (0, "written to one.html\n")
-    assert "What became of turn 1" in (folder / "one.html").read_text("utf-8")
+    assert "What became of the first turn" in (folder / "one.html").read_text("utf-8")
     assert call("view", "tpharness-trace.zip", "-o", "all.html").code == 0
 
 

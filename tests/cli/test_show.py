@@ -62,7 +62,7 @@ def test_a_failed_run_says_what_to_type_and_that_shows_the_place(cli: Callable[.
     shown = cli(*command).output
     head, _, timeline = shown.partition("the server's events, the wire")
     assert "FAILED basics/client-loses-the-end" in head
-    assert "thread-departs: turn 1 (agent, assistant), message 3 (response: text)" in head
+    assert "thread-departs: the second turn (agent, assistant), message 3 (response: text)" in head
     assert "    at        server /turns/1/messages/3\n" in head
     assert "because   sync.truth:" in head
     assert "decided   R51: The right thread" in head

@@ -79,8 +79,8 @@ def page_of(trace: Trace) -> str:
 
 
 def cells(page: str) -> list[str]:
-    """Return the texts of the cells of the last table of turn 1, row by row."""
-    table = page.partition("What became of turn 1</caption>")[2].partition("</table>")[0]
+    """Return the texts of the cells of the last table of the first turn, row by row."""
+    table = page.partition("What became of the first turn</caption>")[2].partition("</table>")[0]
     return ["".join(part.split(">", 1)[-1] for part in cell.split("<")) for cell in table.split("<td>")[1:]]
 
 
@@ -106,7 +106,7 @@ def test_the_report_of_an_application_has_its_turns_and_its_clauses(tmp_path: Pa
     report.feed(RunFinished(passed=False, counts=counts, seconds=1.0, problems=(), exercised={}, clause_count=12))
     page = render_html(report)
     assert "<h1>tpharness app</h1>" in page
-    assert "What became of turn 1" in page.partition("<h2>What failed</h2>")[2].partition("<h2>Clauses</h2>")[0]
+    assert "What became of the first turn" in page.partition("<h2>What failed</h2>")[2].partition("<h2>Clauses</h2>")[0]
     assert "1 of 1 failed" in page.partition("<code>app.prefix</code>")[2]
     assert "cycle.kept" not in page.partition("<h2>Clauses</h2>")[2].partition("</section>")[0]
 

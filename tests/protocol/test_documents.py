@@ -295,7 +295,7 @@ def test_diff_says_turn_message_part_and_character() -> None:
     )
     found = diff(one, other, names=("server", "client"))
     assert [d.pointer for d in found] == ["/turns/1/messages/0/parts/0/content"]
-    assert "turn 1" in found[0].text
+    assert "the second turn" in found[0].text
     assert "differs at character 6" in found[0].text
 
 

@@ -86,7 +86,7 @@ def test_a_target_that_is_right_over_the_wire_of_the_run_alone_is_found(side: st
     )
     findings = [finding for result in found for finding in result.findings]
     assert {(finding.code, finding.place.side) for finding in findings} == {("wire-matters", side)}, findings
-    assert "turn 0 (user) is only on the ag-ui side" in findings[0].line()
+    assert "the first turn (user) is only on the ag-ui side" in findings[0].line()
 
 
 def test_a_client_that_loses_what_no_comparison_of_sides_shows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ CHANGES = {
         "documents/0-0-4-structured-interruption",
         "a turn is interrupted when its run was cut",
     ),
-    "empty-text-dropped": ("parts/empty-text", "keep part 0 of message 0 of turn 1"),
+    "empty-text-dropped": ("parts/empty-text", "keep part 0 of message 0 of the second turn"),
     "usage-of-the-last-response-alone": ("threads/usage-told-again-by-the-result", "`input_tokens`: 230, not 130"),
     "server-names-the-tool-of-the-result": (
         "tools/result-that-names-another-tool",

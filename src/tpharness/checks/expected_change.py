@@ -14,7 +14,15 @@ from dataclasses import replace
 from typing import Any
 
 from tpharness.checks.expectations import ABSENT, DATA_FIELDS, RESULT_KINDS
-from tpharness.checks.list_change import NOUNS, at_path, change_of_lists, sort_of, why_left_out, words_of_owner
+from tpharness.checks.list_change import (
+    NOUNS,
+    at_path,
+    change_of_lists,
+    item_words,
+    sort_of,
+    why_left_out,
+    words_of_owner,
+)
 from tpharness.checks.outline_change import KEPT
 from tpharness.findings import Finding, load_kinds, shorten, tell_apart
 from tpharness.protocol.canonical import is_left_out
@@ -87,10 +95,10 @@ def change_of_value(thread: Any, wanted: Any, pointer: str, got: Any, right: Any
     else:
         why = FIELD_REASONS.get(field) or NAME_REASONS.get(field, "")
     if right == ABSENT or right is None:
-        noun = NOUNS.get(field, "")
+        noun = NOUNS.get(field, "") if steps[-1].isdecimal() else ""  # one item, not the whole list
         why = why_left_out(got, noun) if noun else why
         because = f": {why}" if why else ""
-        return f"leave {f'{noun} {steps[-1]}' if noun else f'`{field}` {shorten(got, 60)}'} out{because}"
+        return f"leave {item_words(noun, int(steps[-1])) if noun else f'`{field}` {shorten(got, 60)}'} out{because}"
     if isinstance(got, str) and isinstance(right, str) and (field == "content" or len(right) > _WHOLE):
         return _change_of_blocks(thread, wanted, steps, got, right) or _change_of_text(f"`{field}`", got, right)
     wanted_text, got_text = tell_apart(_value(right), _value(got))
@@ -125,11 +133,13 @@ def _change_of_missing(thread: Any, wanted: Any, steps: list[str]) -> str:
     if step.isdecimal():
         noun = NOUNS.get(owner[-1], "")
         if noun:
-            return f"keep {noun} {step}{words_of_owner(owner[:-1])}: {KEPT.get(sort_of(item, noun)) or _value(item)}"
+            named = f"{item_words(noun, int(step))}{words_of_owner(owner[:-1])}"
+            return f"keep {named}: {KEPT.get(sort_of(item, noun)) or _value(item)}"
         again = _EQUAL_ITEMS if item in (at_path(wanted, owner) or ())[: int(step)] else ""
         return f"keep item {step} of `{owner[-1]}`{words_of_owner(owner[:-1])}: {_value(item)}{again}"
     if step == "messages" and _object(thread, owner).get("turn_type") == "user":
-        return f"turn {owner[-1]} is the agent's, and the user's stands there: a turn before it is missing"
+        there = item_words("turn", int(owner[-1]))
+        return f"{there} is the agent's, and the user's stands there: a turn before it is missing"
     named = f"`{step}`" if step else "the empty key"
     return f"write {named}{words_of_owner(owner)}: {_value(item)}"
 
@@ -188,9 +198,10 @@ def _change_of_data(thread: Any, wanted: Any, steps: list[str], root: int, got: 
         return f"{kept}: {len(expected)}, not {len(held)}, and the one at {steps[-1]} is {_value(right)}{again}"
     part_kind = str(_object(thread, steps[:-1]).get("part_kind", ""))
     if got == ABSENT and steps[-1] == "args" and steps[2:3] == ["messages"] and "call" not in part_kind:
+        turn = item_words("turn", int(steps[1]))
         return (
-            f"keep every message of turn {steps[1]}: message {steps[3]} begins with {part_kind} where its call is "
-            "expected, so that one before it is missing"
+            f"keep every message of {turn}: message {steps[3]} begins with {part_kind} where its call is expected, so "
+            "that one before it is missing"
         )
     if got == ABSENT:
         return f"keep {place}, {_value(right)}: data is stored as it came, with every key and every null"

@@ -13,8 +13,9 @@ from typing import Any
 from tpharness.checks.expectations import find_mismatch
 from tpharness.checks.outline_change import KEPT, LEFT_OUT, order_reason
 from tpharness.findings import shorten
+from tpharness.ordinals import nth
 
-__all__ = ["NOUNS", "at_path", "change_of_lists", "sort_of", "why_left_out", "words_of_owner"]
+__all__ = ["NOUNS", "at_path", "change_of_lists", "item_words", "sort_of", "why_left_out", "words_of_owner"]
 
 NOUNS = {"turns": "turn", "messages": "message", "parts": "part"}
 _RETURNS = ("tool-return", "retry-prompt")
@@ -54,18 +55,19 @@ def _change(held: Sequence[Any], right: Sequence[Any], at: int, noun: str, owner
         return ""
     missing = next((n for n in range(1, len(right) - len(held) + 1) if _fits(held[at], right[at + n], noun)), 0)
     if missing:
-        these = f"{noun} {at}" if missing == 1 else f"{noun}s {at} to {at + missing - 1}"
+        these = item_words(noun, at, at + missing - 1)
         return f"keep {these}{_shown(right[at])}{owner}: {_why_kept(right[at], held[at], noun)}"
     more = next((n for n in range(1, len(held) - len(right) + 1) if _fits(held[at + n], right[at], noun)), 0)
     if more:
-        these = f"{noun} {at}" if more == 1 else f"{noun}s {at} to {at + more - 1}"
+        these = item_words(noun, at, at + more - 1)
         return f"leave {these}{owner} out: {why_left_out(held[at], noun)}"
     if len(held) != len(right):
         return ""
     for place in (n for n in range(at + 1, len(held)) if _fits(held[n], right[at], noun)):
         rest = [*held[at:place], *held[place + 1 :]]
         if all(any(_fits(item, one, noun) for one in right[at + 1 :]) for item in rest):
-            return f"put {noun} {place}{owner} at {at}: {_order(right[at], noun)}"
+            there = f"in the place of {item_words(noun, at)}" if noun == "turn" else f"at {at}"
+            return f"put {item_words(noun, place)}{owner} {there}: {_order(right[at], noun)}"
     return ""
 
 
@@ -104,7 +106,8 @@ def _joined(held: Sequence[Any], right: Sequence[Any], at: int, name: str, rest:
     items, wanted_items = at_path(held[at], rest[:1]), at_path(right[at], rest[:1])
     if not isinstance(items, list | tuple) or not isinstance(wanted_items, list | tuple) or place != len(wanted_items):
         return ""
-    return f"begin another {NOUNS[name]} with {NOUNS[rest[0]]} {place} of {NOUNS[name]} {at}: {_ANOTHER[name]}"
+    inside = f"{NOUNS[rest[0]]} {place} of {item_words(NOUNS[name], at)}"
+    return f"begin another {NOUNS[name]} with {inside}: {_ANOTHER[name]}"
 
 
 def _fits(held: Any, right: Any, noun: str) -> bool:
@@ -142,10 +145,20 @@ def sort_of(item: Any, noun: str) -> str:
     return "request" if item.get("part_kind") in _RETURNS else noun
 
 
+def item_words(noun: str, index: int, last: int | None = None) -> str:
+    """Return an item, or several up to the last one, in words: "message 2", "messages 2 to 4", "the second turn"."""
+    if last in (None, index):
+        return nth(index, noun) if noun == "turn" else f"{noun} {index}"
+    return f"{nth(index, noun)} to {nth(last or 0, 'one')}" if noun == "turn" else f"{noun}s {index} to {last}"
+
+
 def words_of_owner(steps: Sequence[str]) -> str:
-    """Return whose something is, in words: " of part 2 of message 0 of turn 1"."""
-    pairs = zip(steps[-2::-2], steps[::-2], strict=False)
-    return "".join(f" of {NOUNS.get(name, name)} {index}" for name, index in pairs) if len(steps) % 2 == 0 else ""
+    """Return whose something is, in words: " of part 2 of message 0 of the second turn"."""
+    if len(steps) % 2:
+        return ""
+    pairs = zip(steps[-2::-2], steps[::-2], strict=True)
+    words = (nth(int(at), "turn") if name == "turns" else f"{NOUNS.get(name, name)} {at}" for name, at in pairs)
+    return "".join(f" of {one}" for one in words)
 
 
 def at_path(document: Any, steps: Sequence[str]) -> Any:

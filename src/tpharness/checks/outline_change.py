@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from tpharness.ordinals import nth
 from tpharness.protocol.change import FIELD_REASONS
 from tpharness.protocol.versions import NORMATIVE_PREFIX, neutral_event_name
 
@@ -78,7 +79,7 @@ def regrouping(got: Sequence[str], wanted: Sequence[str]) -> str:
             change = _regroup_turns(got[index:], wanted[index:])
             if not change and _items(one) and _items(other):
                 change = _regroup_messages(_items(one), _items(other))
-            return change and f"in turn {index} {change}"
+            return change and f"in {nth(index, 'turn')} {change}"
     return ""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import shorten
+from tpharness.ordinals import nth
 from tpharness.picture.page import finding_html, table_html, text_html
 from tpharness.picture.traces import finding_of_trace
 from tpharness.printable import counted
@@ -65,7 +66,7 @@ def _case(case: TracedCase, turns: str, *, opened: bool) -> str:
 
 
 def _turn(case: TracedCase, turn: Line, *, unfolded: bool) -> Iterator[str]:
-    yield f"<h3>Turn {turn['turn']}</h3><ol class='steps'>"
+    yield f"<h3>{nth(turn['turn'] - 1, 'turn').capitalize()}</h3><ol class='steps'>"
     yield f"<li class='user'><span class='who'>The user writes</span> {_said(turn['says'])}</li>"
     for asked in case.asked:
         if asked["turn"] == turn["turn"]:
@@ -77,7 +78,7 @@ def _turn(case: TracedCase, turn: Line, *, unfolded: bool) -> Iterator[str]:
     if facts and ("cut" in turn or any(fact.sent.word not in ("whole", "") for fact in facts)):
         rows = [_fact_cells(fact) for fact in facts]
         heads = ("what", "the model said", "the user saw of it", "the model is told of it on the next turn")
-        yield table_html(heads, rows, caption=f"What became of turn {turn['turn']}")
+        yield table_html(heads, rows, caption=f"What became of {nth(turn['turn'] - 1, 'turn')}")
 
 
 def _times(case: TracedCase) -> str:

@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import Any
 
 from tpharness.errors import UsageError
@@ -341,7 +342,7 @@ def _describe(item: Any, index: int) -> str:
         return f"item {index}"
     if "turn_type" in item:
         agent = f", {item['agent_id']}" if item.get("agent_id") else ""
-        return f"turn {index} ({item['turn_type']}{agent})"
+        return f"{resolve_name('tpharness.ordinals:nth')(index, 'turn')} ({item['turn_type']}{agent})"
     if "message_type" in item:
         what = item.get("event_type") or ", ".join(_part_key(p) for p in item.get("parts") or ())
         return f"message {index} ({item['message_type']}: {shorten(str(what), 80)})"

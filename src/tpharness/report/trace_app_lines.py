@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import quote, shorten
+from tpharness.ordinals import nth
 from tpharness.printable import counted
 from tpharness.trace.fates import FATE_WORDS, Fact, Fate, call_words, cut_words, turn_facts
 from tpharness.trace.read import TracedCase
@@ -27,7 +28,7 @@ def app_lines(case: TracedCase) -> Iterator[Line]:
     before: Mapping[str, Any] | None = None
     for turn in case.turns:
         yield "", ""
-        yield "bold", f"turn {turn['turn']}"
+        yield "bold", nth(turn["turn"] - 1, "turn")
         yield "magenta", f"  the user writes {quote(turn['says'], _WIDE)}"
         for asked in case.asked:
             if asked["turn"] == turn["turn"]:
@@ -51,7 +52,7 @@ def app_lines(case: TracedCase) -> Iterator[Line]:
 def _asked_lines(asked: Mapping[str, Any], before: Mapping[str, Any] | None) -> Iterator[Line]:
     """Yield a request: what it adds to the one before it, and what of that one it does not have any more."""
     again = " (a retry)" if asked.get("retry") else ""
-    against = "" if before is None else f", against request {before['number']} of turn {before['turn']}"
+    against = "" if before is None else f", against request {before['number']} of {nth(before['turn'] - 1, 'turn')}"
     yield "", f"  request {asked['number']} to the model{again}, {asked['t'] * 1000:.1f} ms: it is sent{against}"
     now, earlier = _messages(asked), _messages(before) if before is not None else []
     same = next((i for i, (a, b) in enumerate(zip(earlier, now, strict=False)) if a != b), min(len(earlier), len(now)))

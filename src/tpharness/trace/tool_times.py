@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpharness.findings import shorten
+from tpharness.ordinals import nth
 from tpharness.trace.read import TracedCase
 
 __all__ = ["ToolMoment", "tool_moments"]
@@ -31,7 +32,7 @@ def _of_the_model(case: TracedCase) -> Iterator[ToolMoment]:
     known: set[str] = set()
     made: list[str] = []
     for asked in case.asked:
-        name = f"turn {asked['turn']}, request {asked['number']}"
+        name = f"{nth(asked['turn'] - 1, 'turn')}, request {asked['number']}"
         results = [one for line in asked["told"] for one in line.get("results", ())]
         new = [f"{one['id']}: {shorten(str(one['content']), _MOST_TEXT)}" for one in results if one["id"] not in known]
         known |= {one["id"] for one in results}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tpharness.apps.evidence import AppEvidence, TurnSeen
 from tpharness.findings import Finding, Kind, Place
+from tpharness.ordinals import nth
 
 __all__ = ["AppCheck", "at"]
 
@@ -28,4 +29,4 @@ class AppCheck:
 def at(turn: TurnSeen, *, request: int | None = None, what: str = "") -> Place:
     """Return the place of a finding: a turn of the user, perhaps one of its requests to the model."""
     asked = "" if request is None else f", request {request} to the model"
-    return Place(side=f"turn {turn.number}{asked}{what and ', '}{what}")
+    return Place(side=f"{nth(turn.number - 1, 'turn')}{asked}{what and ', '}{what}")

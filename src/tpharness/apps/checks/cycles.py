@@ -20,6 +20,7 @@ from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, s
 from tpharness.findings import Finding, Kind
 from tpharness.model_apis.messages import HistoryResult
 from tpharness.model_apis.plan import Call
+from tpharness.ordinals import nth
 
 __all__ = ["CHECK", "complete_cycles", "misplaced_results"]
 
@@ -117,7 +118,7 @@ def _lost(evidence: AppEvidence, turn: TurnSeen, asked: Asked, earlier: TurnSeen
             expected = f"{call.name}({''.join(call.pieces)}) and its result"
             yield CYCLE_LOST.at(
                 place,
-                f"{CYCLE_LOST.title} (turn {earlier.number})",
+                f"{CYCLE_LOST.title} ({nth(earlier.number - 1, 'turn')})",
                 got="neither its call nor its result" if len(missing) == 2 else f"no {missing[0]} of it",
                 expected=expected,
             )

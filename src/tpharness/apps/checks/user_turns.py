@@ -9,6 +9,7 @@ from tpharness.apps.checks.trimmed import left_out
 from tpharness.apps.checks.truth import unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 from tpharness.findings import Finding, Kind, Place
+from tpharness.ordinals import nth
 
 __all__ = ["CHECK"]
 
@@ -45,7 +46,7 @@ def _wrong(turn: TurnSeen, asked: Asked, owed: list[TurnSeen], *, meanwhile: boo
         count = joined.count(earlier.says)
         if not count:
             yield (
-                LOST.at(place, got=texts, expected=f"the message of turn {earlier.number}: {earlier.says}"),
+                LOST.at(place, got=texts, expected=f"the message of {nth(earlier.number - 1, 'turn')}: {earlier.says}"),
                 earlier.number,
             )
         elif count > 1:
@@ -68,7 +69,8 @@ def _late_answers(asked: Asked, owed: list[TurnSeen], place: Place) -> Iterator[
         elif message.role == "assistant" and message.text.strip():
             speakers = [t.number for t in owed if not unsaid(message.text, [one.said for one in t.asked])]
             if speakers and speakers[-1] < latest:
-                expected = f"the answer of turn {speakers[-1]} before the message of turn {latest}"
+                answered, written = (nth(number - 1, "turn") for number in (speakers[-1], latest))
+                expected = f"the answer of {answered} before the message of {written}"
                 yield ANSWER_MISPLACED.at(place, got=message.text, expected=expected), speakers[-1]
 
 

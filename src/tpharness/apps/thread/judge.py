@@ -23,6 +23,7 @@ from tpharness.checks.identity import DIFFERS
 from tpharness.checks.monotonicity import SHRANK
 from tpharness.checks.prefix import NOT_PREFIX
 from tpharness.findings import Finding, Kind
+from tpharness.ordinals import nth
 from tpharness.protocol.compare import same_content
 from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version
@@ -107,7 +108,8 @@ def _shrunk(threads: Sequence[tuple[TurnSeen, Document]]) -> Iterator[Finding]:
         missing = first_missing(before.thread, after.thread, Compare.EXACT)
         if missing is not None:
             pointer, words = missing
-            message = f"between the threads after turn {earlier.number} and turn {later.number}, {words}"
+            turns = " and ".join(nth(turn.number - 1, "turn") for turn in (earlier, later))
+            message = f"between the threads after {turns}, {words}"
             yield SHRANK.at(at(later, what=f"the thread {pointer}"), message)
 
 

@@ -19,6 +19,7 @@ from tpharness.checks import Evidence
 from tpharness.errors import TargetError
 from tpharness.explore.orders.reduction import Orders, find_orders, reorder
 from tpharness.findings import Finding, Place
+from tpharness.ordinals import nth
 from tpharness.printable import counted
 from tpharness.protocol.compare import content_thread
 from tpharness.protocol.diff import diff
@@ -201,7 +202,7 @@ def _describe(index: int, found: Orders) -> str:
     )
     states = f"{'more than ' if found.interleavings is None else ''}{counted(found.states, 'state')}"
     how = "each state and step once" if found.complete else f"a sample of {len(found.chosen)}"
-    return f"turn {index}: {number}, {states}, {how}"
+    return f"{nth(index, 'turn')}: {number}, {states}, {how}"
 
 
 # ------------------------------------------------------------------------------------------------ the law
