@@ -66,7 +66,7 @@ CHANGES = {
     "lists-as-sets-in-result": "13, not 12, and the one at 4 is 1; items that are equal are all kept",
     "malformed-chunk-read-in-part": "has `open-part-discarded` in its place",
     "messages-in-order-of-arrival": "an event stands where it happened",
-    "names-of-files-not-sent": 'write `id` of part 0 of message 0 of the second turn: "f_1"',
+    "names-of-files-not-sent": '"f_1"; if the stream does not say so, correct what the server sends: its own thread',
     "numbers-smallest-become-nought-in-event": "keep the number at `2` in `event_data` as it came: 5e-324, not 0",
     "numbers-to-seventeen-places-in-result": "keep the number at `2` in `content` as it came: 5e-324, not 0.0",
     "refused-arguments-not-stored": 'keep `args` as it came: "{"q"", not {}',

@@ -37,10 +37,10 @@ def _judge(evidence: Evidence) -> list[Finding]:
     found: list[Finding] = []
     if (wanted := evidence.expectation) is not None:
         if (lines := wanted.outline.get(evidence.version)) is not None:
-            wanted_lines = in_version(lines, evidence.version)
-            found += search_sides(evidence, partial(_outline, wanted_lines, evidence.version))
+            found += search_sides(evidence, partial(_outline, in_version(lines, evidence.version), evidence.version))
         if (thread := wanted.thread.get(evidence.version)) is not None:
-            found += search_sides(evidence, partial(_thread, thread, evidence.version))
+            held = list(search_sides(evidence, partial(_thread, thread, evidence.version)))
+            found += _changes().with_both_changes(evidence, held) if held else []
     return [*found, *_findings(evidence)]
 
 

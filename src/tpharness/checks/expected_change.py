@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tpharness.checks.contract import Evidence
 from tpharness.checks.expectations import ABSENT, DATA_FIELDS, RESULT_KINDS
 from tpharness.checks.list_change import (
     NOUNS,
@@ -35,12 +36,14 @@ __all__ = [
     "first_wanted",
     "is_in_data",
     "make_visible",
+    "with_both_changes",
     "without_telemetry",
     "words_of_codes",
 ]
 
 _OF_A_DENIAL = "; a denial has the reason of the answer to its request, in whichever stream that was asked for (R22)"
 _OF_A_BLOCK = "a delta belongs to the part whose id it has, and ids are compared whole"
+_NOT_SENT = "; if the stream does not say so, correct what the server sends: its own thread is right"
 _EQUAL_ITEMS = "; items that are equal are all kept"
 _SHOWN = 24  # characters of a text from its first difference on
 _WHOLE = 80  # characters of a text that is shown whole
@@ -162,6 +165,17 @@ def change_of_findings(reported: Sequence[Finding], more: Collection[str], fewer
     place = "" if instead is None else f"{replace(instead.place, case=None)} ".lstrip()
     then = "" if instead is None else f"; {place}has `{instead.code}` in its place"
     return f"report `{code}`: {load_kinds()[code].title}; the scenario plays that, and {noticed} in the streams{then}"
+
+
+def with_both_changes(evidence: Evidence, found: list[Finding]) -> list[Finding]:
+    """Return what was found in both threads; of one in the client's alone it says that the stream may be wrong, too.
+
+    That is so where nothing says what the stream should have said.
+    """
+    unknown = evidence.server is not None and evidence.client is not None and evidence.client.truth is None
+    if len(found) != 1 or found[0].place.side != "client" or not unknown:
+        return found
+    return [replace(found[0], advice=f"{found[0].advice}{_NOT_SENT}")]
 
 
 def words_of_codes(codes: Mapping[str, int]) -> str:
