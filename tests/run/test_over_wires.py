@@ -223,8 +223,9 @@ def test_a_whole_case_is_about_wire_independence() -> None:
         assert [result.id for result in other if "sync.any-wire" in result.clauses] == []
 
 
-def test_what_failed_last_is_that_of_a_wire(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_what_failed_last_is_that_of_a_wire(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: F811
     """`--lf` plays what failed over the wire that it is given, and says where nothing has."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))  # what failed in another test of this process is not there
     monkeypatch.setitem(AgUiEncoder.HANDLERS, "text-end", lambda _self, _chunk: [])
     assert call("run", *IDS[:2], "--wire", "ag-ui", "--no-config").code == 1
     again = call("run", "--wire", "ag-ui", "--lf", "--no-config")
