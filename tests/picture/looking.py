@@ -28,8 +28,11 @@ class Look:
     errors: list[str]
 
 
-def look_at(file: Path, *steps: list[Any], **how: Any) -> Look:
-    """Open a page of the file system and do the steps of `picture_look/look.mjs`; `how` is the page's settings."""
+def look_at(file: Path | str, *steps: list[Any], **how: Any) -> Look:
+    """Open a file, or an address of this machine, and do the steps of `picture_look/look.mjs`.
+
+    `how` is the page's settings.
+    """
     browser = _browser()
     assert browser.stdin is not None
     assert browser.stdout is not None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
+import threading
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.picture.looking import look_at
+from tests.picture.looking import Look, look_at
 from tests.picture.test_application_pages import CASE
 from tests.picture.test_application_pages import write as write_app_trace
 from tests.scenarios import load_builtin
@@ -85,9 +88,36 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: P
 @pytest.mark.parametrize("page", ["index.html", "rulings/R20.html"])
 def test_who_opens_it_from_the_disk_finds_by_typing(site: Path, page: str) -> None:
     """A browser starts no worker there, and no page may load one from elsewhere."""
+    seen = _type_into_the_search(site / page)
+    assert "R20" in seen.results[-1]
+    assert [address for address in seen.requests if not address.startswith("file:")] == []
+    assert seen.errors == []
+
+
+@pytest.mark.browser
+def test_who_opens_it_from_a_server_searches_the_same_index(site: Path) -> None:
+    """It is written once: the generator writes another one for servers, with the same content."""
+    served = functools.partial(SilentHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), served) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        seen = _type_into_the_search(f"http://127.0.0.1:{server.server_port}/rulings/R20.html")
+        server.shutdown()
+    assert "R20" in seen.results[-1]
+    assert seen.errors == []
+    assert not (site / "search.json").exists()
+
+
+class SilentHandler(SimpleHTTPRequestHandler):
+    """A server of files that writes no log."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Write nothing."""
+
+
+def _type_into_the_search(page: Path | str) -> Look:
     box = "document.activeElement.shadowRoot"
-    seen = look_at(
-        site / page,
+    return look_at(
+        page,
         ["click", ".md-search__button"],
         [
             "eval",
@@ -96,9 +126,6 @@ def test_who_opens_it_from_the_disk_finds_by_typing(site: Path, page: str) -> No
         ["eval", _TYPED.replace("BOX", box).replace("WORDS", "unfinished response")],
         ["eval", _FOUND.replace("BOX", box)],
     )
-    assert "R20" in seen.results[-1]
-    assert [address for address in seen.requests if not address.startswith("file:")] == []
-    assert seen.errors == []
 
 
 _TYPED = """(() => {
@@ -114,6 +141,14 @@ _FOUND = """new Promise((done) => {
   };
   wait();
 })"""
+
+
+def test_the_generators_blanks_are_left_out_and_code_keeps_its_own(site: Path) -> None:
+    """A quarter of its pages was white space, which nobody sees but in code."""
+    page = (site / "docs" / "PYTHON.html").read_text("utf-8")
+    pieces = re.split(r"(<pre\b.*?</pre>)", page, flags=re.DOTALL)
+    assert "\n    the second turn (agent, a)" in re.sub("<[^>]*>", "", "".join(pieces[1::2]))
+    assert not any(re.search(r"\n\s", piece) for piece in pieces[::2])
 
 
 def test_every_clause_and_ruling_has_its_place(site: Path) -> None:

@@ -34,6 +34,10 @@ _SECONDS = 600
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 _MARK = ".tpharness-site"
 _WORKER = Path(__file__).parent / "search-frame.js"
+_VIEWS = "views"
+_AS_WRITTEN = re.compile(r"(<(?:pre|textarea|script|style)\b.*?</(?:pre|textarea|script|style)>)", re.DOTALL)
+_LINE_ENDS = re.compile(r"\s*\n\s*")
+_CHOICE_OF_INDEX, _ONE_INDEX = 'location.protocol==="file:"?', "true?"
 _REMOTE_WORKER = '<script src="https://unpkg.com/iframe-worker/shim" type="text/javascript">'
 _STYLE = """.scroll { overflow-x: auto; } iframe.picture { border: 1px solid #8888; height: 48rem; width: 100%; }
 table.data { border-collapse: collapse; font-size: .64rem; }
@@ -66,7 +70,8 @@ def build_site(output: Path, documents: Documents, scenarios: Sequence[Scenario]
         navigation = _write_sources(work / "docs", root, documents, scenarios)
         (work / "mkdocs.yml").write_text(json.dumps(_settings(navigation), indent=1), "utf-8")  # JSON is YAML
         _generate(work)
-        _search_from_the_disk(work / "public")
+        _finish_pages(work / "public")
+        _search_from_one_index(work / "public")
         (work / "public" / _MARK).write_text("", "utf-8")
         try:
             shutil.rmtree(output, ignore_errors=True)
@@ -147,17 +152,40 @@ def _settings(navigation: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _search_from_the_disk(public: Path) -> None:
-    """Have pages that are opened from the disk search by a script of ours: the generator's is loaded from elsewhere."""
+def _finish_pages(public: Path) -> None:
+    """Have pages that are opened from the disk search by a script of ours, and leave out the generator's blank lines.
+
+    Its worker is loaded from elsewhere. The blanks of its templates are a quarter of what it writes.
+    """
     shutil.copy(_WORKER, public / _WORKER.name)
     replaced = 0
     for page in public.rglob("*.html"):
+        if page.parent.name == _VIEWS:
+            continue  # a picture, which is ours
         text = page.read_text("utf-8")
         above = "../" * (len(page.relative_to(public).parts) - 1)
         replaced += _REMOTE_WORKER in text
-        page.write_text(text.replace(_REMOTE_WORKER, f'<script src="{above}{_WORKER.name}">'), "utf-8")
+        text = text.replace(_REMOTE_WORKER, f'<script src="{above}{_WORKER.name}">')
+        page.write_text(_without_blanks(text), "utf-8")
     if not replaced:
         raise TargetError("zensical has written no page that loads its worker: from the disk nobody could search")
+
+
+def _without_blanks(page: str) -> str:
+    """Return a page in which white space with a line end is one line end, but where a reader would see it."""
+    parts = _AS_WRITTEN.split(page)
+    return "".join(part if index % 2 else _LINE_ENDS.sub("\n", part) for index, part in enumerate(parts))
+
+
+def _search_from_one_index(public: Path) -> None:
+    """Have pages from a server read the index that those from the disk read: the generator writes it twice."""
+    for script in public.glob("assets/javascripts/bundle.*.js"):
+        text = script.read_text("utf-8")
+        if text.count(_CHOICE_OF_INDEX) == 1:
+            script.write_text(text.replace(_CHOICE_OF_INDEX, _ONE_INDEX), "utf-8")
+            (public / "search.json").unlink()
+            return
+    raise TargetError("zensical's script does not choose between two indexes of its search any more")
 
 
 _SCHEMES = (("light", "default", "weather-sunny"), ("dark", "slate", "weather-night"))

@@ -6,6 +6,7 @@ anything from one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -16,6 +17,7 @@ __all__ = ["find_broken_links"]
 
 _LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
 _SHOWN = "view/"  # where a picture page is opened; its script reads it
+_ENTRY = re.compile(r'"id":"([^"]+)"')
 _NOT_LOADED = {"canonical", "alternate", "me"}
 
 
@@ -45,6 +47,10 @@ def find_broken_links(folder: Path) -> Iterator[str]:
         return _Page(path.read_text("utf-8"))
 
     @cache
+    def shows(path: Path) -> set[str]:
+        return set(_ENTRY.findall(path.read_text("utf-8")))
+
+    @cache
     def target_of(below: Path, address: str) -> Path:
         found = (below / unquote(address)).resolve()
         return found / "index.html" if found.is_dir() else found
@@ -69,7 +75,7 @@ def find_broken_links(folder: Path) -> Iterator[str]:
             place = unquote(parts.fragment)
             if place.startswith(_SHOWN):
                 shown = place.removeprefix(_SHOWN).partition("@")[0]
-                if f'"id":"{shown}"' not in target.read_text("utf-8"):
+                if shown not in shows(target):
                     yield f"{path.relative_to(top)} links to {address}, which the page does not show"
             elif place and target.suffix == ".html" and place not in read(target).ids and not place.startswith("__"):
                 yield f"{path.relative_to(top)} links to {address}: the page has no such place"

@@ -1,4 +1,5 @@
-// Opens pages from the file system in a browser and does what it is told. Each line on standard input is a look:
+// Opens pages from the file system, or from a server of this machine, in a browser and does what it is told. Each line
+// on standard input is a look:
 // {"file": PATH, "width": N, "height": N, "dark": bool, "scripts": bool, "steps": [[name, …], …]}
 // For each it prints a line {"results": […], "requests": […], "errors": […]}: a result for each step, every address that
 // was asked for, and every error of the page; or {"failed": WHY}. One browser serves all of them, each in a profile of
@@ -26,7 +27,7 @@ async function look({ file, width = 1280, height = 900, dark = false, scripts = 
     page.on("request", (request) => requests.push(request.url()));
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-    await page.goto(pathToFileURL(file).href + hash, { timeout: 60000 });
+    await page.goto((/^http:/.test(file) ? file : pathToFileURL(file).href) + hash, { timeout: 60000 });
     const doing = stepsOf(context, page, scripts);
     const results = [];
     for (const [name, ...given] of steps) results.push((await doing[name](...given)) ?? null);
