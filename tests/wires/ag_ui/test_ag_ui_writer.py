@@ -103,3 +103,19 @@ def test_the_next_run_of_a_thread_knows_which_calls_wait() -> None:
     *_, later = stream_of(load_builtin("approvals/refused-in-a-later-turn")).split(b'"RUN_STARTED"')
     assert b"TOOL_CALL_RESULT" in later
     assert b"TOOL_CALL_START" not in later
+
+
+def test_an_error_before_another_agent_takes_over_does_not_fail_the_run() -> None:
+    """The turn of the first agent is complete there (R45); the error of the agent that runs fails the run (R27)."""
+    first, second = ({"type": "data-sys-tp", "data": {"agent_id": name}} for name in "ab")
+    error, finish = {"type": "error", "errorText": "overloaded"}, {"type": "finish", "finishReason": "error"}
+    assert events_of_run(first, error, second, finish)[-1]["type"] == "RUN_FINISHED"
+    for same in (first, {"type": "data-sys-tp", "data": {"model_name": "m"}}):
+        assert events_of_run(first, error, same, finish)[-1]["type"] == "RUN_ERROR"
+
+
+def test_an_event_named_as_the_facts_are_may_have_any_data() -> None:
+    """An application may send one: it is carried as it is, and names no agent."""
+    for data in ([1], 5, None, {"agent_id": 5}):
+        *_, carried = events_of_run({"type": "data-sys-tp", "data": data})
+        assert (carried["type"], carried["value"]["data"]) == ("CUSTOM", data)

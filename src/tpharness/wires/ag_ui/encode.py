@@ -17,6 +17,7 @@ from tpharness.protocol.compare import identical
 from tpharness.wires.ag_ui.carriers import KEY, carry
 from tpharness.wires.ag_ui.contents import parse
 from tpharness.wires.sse.writer import encode_data, encode_json
+from tpharness.wires.vsp.carrier import CARRIER, facts_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -56,6 +57,7 @@ class AgUiEncoder:
         self._approvals: dict[str, str] = {}
         self._step = ""
         self._error: str | None = None
+        self._agent: str | None = None
         self._message: str | None = None
 
     def fork(self) -> Self:
@@ -295,6 +297,11 @@ class AgUiEncoder:
     # ------------------------------------------------------------------ inside
 
     def _carry(self, chunk: Mapping[str, Any]) -> list[Event]:
+        """Carry a chunk as it is. Where facts name another agent, an error of the one before is past."""
+        if chunk.get("type") == CARRIER:
+            agent = facts_of(chunk.get("data")).get("agent_id", self._agent)
+            if agent != self._agent:  # R45
+                self._agent, self._error = agent, None
         return [carry(chunk)]
 
     def _id(self) -> str:
