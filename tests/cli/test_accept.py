@@ -118,7 +118,7 @@ def test_an_accepted_request_says_what_was_not_judged(call: Any) -> None:
     good = {"messages": [{"role": "user", "content": "Hi"}]}
     called = accept(call, good, "--api", "openai-chat")
     assert called.code == 0
-    assert "ACCEPTED: none of the 26 rules for openai-chat is broken." in called.out
+    assert "ACCEPTED: none of the 27 rules for openai-chat is broken." in called.out
     assert "--model NAME" in called.out
     assert "--model" not in accept(call, {"model": "gpt-4o", **good}, "--api", "openai-chat").out
 
@@ -128,7 +128,7 @@ def test_rules_that_a_server_does_not_apply_are_not_counted(call: Any) -> None:
     made = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     unanswered = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [made]}]
     called = accept(call, unanswered, "--api", "openai-chat", "--server", "vllm")
-    assert "ACCEPTED: none of the 15 rules for openai-chat is broken." in called.out
+    assert "ACCEPTED: none of the 16 rules for openai-chat is broken." in called.out
     assert "REFUSED" in accept(call, unanswered, "--api", "openai-chat", "--server", "azure").out
 
 

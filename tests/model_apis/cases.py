@@ -694,11 +694,18 @@ CASES = (
         "the number of function response parts",
     ),
     Case(
-        "G2",
+        "G9",
         [content("user", SAID), content("model", SAID), content("model", SIGNED), content("user", fresponse())],
         [content("user", SAID), content("model", SAID, SIGNED), content("user", fresponse())],
         "/2",
         "function call turn comes immediately after a user turn",
+    ),
+    Case(
+        "G9",
+        [content("user", SAID), content("model", SIGNED, SIGNED), *[content("user", fresponse())] * 2],
+        [content("user", SAID), content("model", SIGNED, SIGNED), content("user", fresponse(), fresponse())],
+        "/3",
+        "the number of function response parts is equal to the number of function call parts",
     ),
     Case(
         "G2",
@@ -990,6 +997,22 @@ CASES = (
             ("moonshot", "Invalid request: the message at position 1 with role 'assistant' must not be empty"),
         )
     ),
+    *(
+        Case(
+            "C27",
+            [user([{"type": kind, kind: {"url": "https://example.org/a"}}, {"type": "text", "text": "Hi"}])],
+            [user([{"type": kind, kind: {"url": "https://example.org/a"}}, {"type": "text", "text": "Hi"}])],
+            "/0/content/0/type",
+            "a part of the content is of a type that OpenAI's API does not know",
+            Options(server=refuses),
+            Options(server=takes),
+        )
+        for kind, refuses, takes in (
+            ("document_url", "openai", "mistral"),
+            ("reference", "", "mistral"),
+            ("video_url", "mistral", "vllm"),
+        )
+    ),
     Case(
         "C26",
         [{"role": "system", "content": "Be kind."}, chat_call("c1"), chat_answer("c1")],
@@ -1159,8 +1182,8 @@ CASES = (
     ),
     Case(
         "B4",
+        [converse("Hi"), converse("Yes", "", role="assistant")],
         [converse("Hi"), converse("Yes", " ", role="assistant")],
-        [converse("Hi"), converse("Yes", role="assistant")],
         "/1/content/1/text",
         "The text field in the ContentBlock object at messages.1.content.1 is blank.",
     ),

@@ -80,10 +80,16 @@ def test_marks_of_two_apis_are_asked_about() -> None:
         ("openai-responses", {"model": "gpt-4o", "input": "Hi", "store": False}, Options(store=False, reasoning=False)),
         ("openai-responses", {"input": "Hi", "reasoning": {"effort": "low"}}, Options(reasoning=True)),
         ("openai-responses", {"input": "Hi", "previous_response_id": "resp_1"}, Options(continued=True)),
-        ("openai-responses", {"model": "deepseek-chat", "input": "Hi"}, Options(adjacent_outputs=True)),
+        (
+            "openai-responses",
+            {"model": "deepseek-chat", "input": "Hi"},
+            Options(adjacent_outputs=True, openai_ids=False),
+        ),
         ("gemini", {"model": "gemini-2.5-pro", "contents": []}, Options(thought_signatures=False)),
         ("anthropic", {"model": "claude-opus-4-8", "messages": []}, Options(prefill=False)),
-        ("openai-chat", {"model": "gpt-5", "messages": []}, Options()),
+        ("openai-chat", {"model": "gpt-5", "messages": []}, Options(server="openai")),
+        ("openai-chat", {"model": "qwen3", "messages": []}, Options()),
+        ("openai-chat", {"model": "deepseek-chat", "messages": []}, Options(thinking=False)),
         ("openai-chat", {"model": "mistralai/Mistral-Small-4-119B-2603", "messages": []}, Options(server="mistral")),
         (
             "openai-chat",
@@ -96,7 +102,7 @@ def test_a_request_decides_what_it_says(provider: str, body: Any, options: Optio
     """What it does not say stays as it is for the newest models."""
     request = read_request(body, provider=provider)
     assert request.options == options
-    assert bool(request.decided) == (body.get("model") != "gpt-5")
+    assert bool(request.decided) == (body.get("model") != "qwen3")
 
 
 CONVERSE_CALL = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}}]}
@@ -169,11 +175,12 @@ def test_what_a_name_says_of_a_model(asked: Any, model: str, answer: bool | None
             (name, "mistral")
             for name in ("mistralai/Mistral-Small-4-119B-2603-NVFP4", "codestral-latest", "magistral-1")
         ),
+        *((name, "openai") for name in ("gpt-5", "openai/gpt-4o-mini", "chatgpt-4o-latest", "o4-mini", "o1")),
         *((name, "moonshot") for name in ("kimi-k2.5", "moonshotai/Kimi-K2.6", "kimi-k2-thinking", "kimi-for-coding")),
         *((name, "deepseek") for name in ("deepseek-reasoner", "deepseek/deepseek-v4-flash", "DeepSeek-V3.2-Exp")),
         *(
             (name, None)
-            for name in ("gpt-5", "kimi-k2-instruct", "deepseek-chat", "deepseek-v3", "qwen3", "minimax-m2", "")
+            for name in ("gpt-oss-120b", "kimi-k2-instruct", "deepseek-chat", "deepseek-v3", "qwen3", "minimax-m2", "")
         ),
     ],
 )

@@ -57,7 +57,8 @@ def test_what_is_inside_a_lazy_list_is_looked_at_to_the_last_item() -> None:
     assert found.place.pointer == "/0/content/3/signature"
 
 
-WITH_SDK = [c for c in CASES if APIS[RULE[c.rule].provider].sdk is not None]
+# Of another server's types of content (C27) OpenAI's know nothing.
+WITH_SDK = [c for c in CASES if APIS[RULE[c.rule].provider].sdk is not None and c.rule != "C27"]
 TYPED = [c for c in WITH_SDK if c.rule not in ("C4", "C18", "A11", "G5", "R14") and "'input_image'" not in c.says]
 
 

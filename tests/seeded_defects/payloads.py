@@ -225,6 +225,13 @@ PAYLOAD_DEFECTS = (
         scenario=TEXT_ONLY,
         options=Options(server="zhipu"),
     ),
+    defect(
+        "C27",
+        "A file of the user is sent as Mistral has it.",
+        replace("/0/content", [{"type": "document_url", "document_url": "https://example.org/a.pdf"}]),
+        scenario=TEXT_ONLY,
+        options=Options(server="openai"),
+    ),
     defect("R1", "A call is sent without its output.", remove("/4")),
     defect("R2", "An output is sent without its call.", remove("/3")),
     defect("R3", "The reasoning of an answer is sent and the answer is not.", add("/6", reasoning())),
@@ -408,11 +415,7 @@ PAYLOAD_DEFECTS = (
     defect(
         "G1", "The user's next words come in place of a response.", replace("/contents/2/parts", [{"text": "Wait"}])
     ),
-    defect(
-        "G2",
-        "The text of a response and its call are sent one after the other.",
-        add("/contents/1", {"role": "model", "parts": [{"text": "hm"}]}),
-    ),
+    defect("G2", "The first words of the user are cut off to make the history shorter.", remove("/contents/0")),
     defect("G3", "A call is dropped and its response is sent.", remove("/contents/1/parts/2")),
     defect(
         "G4",
@@ -434,6 +437,11 @@ PAYLOAD_DEFECTS = (
         "G8",
         "A response is sent with the id of its call as its name.",
         replace("/contents/2/parts/0/function_response/name", "c1"),
+    ),
+    defect(
+        "G9",
+        "The text of a response and its call are sent one after the other.",
+        add("/contents/1", {"role": "model", "parts": [{"text": "hm"}]}),
     ),
     defect(
         "O1",

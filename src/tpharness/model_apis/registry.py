@@ -45,7 +45,8 @@ def find_api(name: str) -> ModelApi:
     """Return the API of this name. UsageError if there is none."""
     if name not in APIS:
         api = api_of_server(name)
-        hint = f"it is a server: --api {api} --server {name}" if api else f"one of {', '.join(API_NAMES)}"
+        hint = f"it is a server of {api}: --api {api} --server {name}; the APIs are " if api else "one of "
+        hint += ", ".join(API_NAMES)
         raise UsageError(f"no model API is called {name!r}", hint=hint)
     return APIS[name]
 

@@ -48,7 +48,8 @@ class Options:
 
     `prefill`: the model continues an assistant message at the end (Claude before 4.6). `thought_signatures`: calls need
     them (Gemini 3). `store`: the Responses API stores items, so that ids find them. `adjacent_outputs`: outputs
-    come directly after their calls (DeepSeek). `continued`: the request goes on from a stored response, where
+    come directly after their calls (DeepSeek). `openai_ids`: ids of items are OpenAI's, which begin with their kind and
+    are never there twice (R7, R9, R10). `continued`: the request goes on from a stored response, where
     calls may be (`previous_response_id`). `reasoning`, `thinking`: the model reasons or thinks in this
     conversation; None derives it from the payload. `earlier`: the payload of an earlier call of the same conversation,
     if there is one. `system_messages`: the model takes messages of the role system among the others (Claude from 4.8
@@ -60,6 +61,7 @@ class Options:
     thought_signatures: bool = True
     store: bool = True
     adjacent_outputs: bool = False
+    openai_ids: bool = True
     continued: bool = False
     reasoning: bool | None = None
     thinking: bool | None = None

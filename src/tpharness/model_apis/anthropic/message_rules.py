@@ -1,13 +1,13 @@
 """What Anthropic's Messages API accepts as `messages` and `system`: rules A1 to A11.
 
-Consecutive messages of one role make one turn (A7). So results may come in several user messages. Calls are matched
-more strictly: their results are looked for in the message after the one with the calls, as A1 says.
+Consecutive messages of one role make one turn (A7). So calls may come in several assistant messages, and their results
+in several user messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 
 from tpharness.findings import Kind
 from tpharness.model_apis.anthropic.empty_rules import EMPTY_MESSAGE, empty_messages_of
@@ -41,26 +41,31 @@ def _result_ids(messages: Sequence[PayloadEntry], start: int) -> set[str | None]
 
 def _find_unanswered_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A1."""
+    behind = 0  # the index behind the turn that is looked at
+    answered: set[str | None] = set()
     for index, entry in enumerate(messages):
-        called = call_ids(entry)
-        if called:
-            answered = _result_ids(messages, index + 1)
-            missing = tuple(call for call in called if call not in answered)
-            if missing:
-                yield Hit(pointer=entry.pointer, ids=missing)
+        if role(entry) == "assistant" and index >= behind:
+            turn = takewhile(lambda each: role(each) == "assistant", islice(messages, index, None))
+            behind = index + sum(1 for _ in turn)
+            answered = _result_ids(messages, behind)
+        missing = tuple(call for call in call_ids(entry) if call not in answered)
+        if missing:
+            yield Hit(pointer=entry.pointer, ids=missing)
 
 
 def _find_orphan_results(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A2."""
     called: set[str] = set()
+    before: str | None = None
     for entry in messages:
         if role(entry) != "user":
-            called = set(call_ids(entry))
-            continue
-        for block in blocks(entry, "tool_result"):
+            goes_on = role(entry) == before == "assistant"
+            called = {*(called if goes_on else ()), *call_ids(entry)}
+        for block in blocks(entry, "tool_result") if role(entry) == "user" else ():
             call = string(block.value, "tool_use_id")
             if call is not None and call not in called:
                 yield Hit(pointer=block.pointer, ids=(call,))
+        before = role(entry)
 
 
 def _find_late_results(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
@@ -177,7 +182,8 @@ RULES: tuple[ApiRule, ...] = (
         Kind("anthropic-call-unanswered"),
         "`tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must "
         "have a corresponding `tool_result` block in the next message.",
-        source="anthropics/claude-code#8210, #2697",
+        source="anthropics/claude-code#8210, #2697; calls in two assistant messages taken: recorded by "
+        "pydantic/pydantic-ai (Claude Sonnet 4.5)",
         confidence=Confidence.REPORTED,
         find=_find_unanswered_calls,
     ),

@@ -85,15 +85,16 @@ def blocks(entry: PayloadEntry, kind: str) -> Iterator[PayloadEntry]:
             yield PayloadEntry(block.pointer, held)
 
 
-def _ids(entry: PayloadEntry, kind: str) -> list[str]:
-    return [found for block in blocks(entry, kind) if (found := string(block.value, "toolUseId")) is not None]
-
-
 def call_ids(entry: PayloadEntry) -> list[str]:
-    """Return the ids of the calls in a message of the model."""
-    return _ids(entry, "toolUse") if role(entry) == "assistant" else []
+    """Return the ids of the calls in a message of the model that the client has to answer: Bedrock runs the others."""
+    if role(entry) != "assistant":
+        return []
+    called = [call.value for call in blocks(entry, "toolUse") if string(call.value, "type") != "server_tool_use"]
+    return [found for call in called if (found := string(call, "toolUseId")) is not None]
 
 
 def result_ids(entry: PayloadEntry) -> list[str]:
     """Return the ids of the results in a message of the user."""
-    return _ids(entry, "toolResult") if role(entry) == "user" else []
+    if role(entry) != "user":
+        return []
+    return [found for one in blocks(entry, "toolResult") if (found := string(one.value, "toolUseId")) is not None]

@@ -69,11 +69,13 @@ def _find_repeated_ids(entries: Sequence[PayloadEntry], _: Options) -> Iterator[
 
 
 def _find_blank_texts(entries: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """B4: a blank text inside a result was measured to be accepted."""
+    """B4: a blank text inside a result was measured to be accepted, and white space beside a text with words."""
     for entry in _messages(entries):
-        for block in objects(entry.value.get("content"), f"{entry.pointer}/content"):
-            text = block.value.get("text")
-            if isinstance(text, str) and not text.strip():
+        texts = list(objects(entry.value.get("content"), f"{entry.pointer}/content"))
+        says = any((string(block.value, "text") or "").strip() for block in texts)
+        for block in texts:
+            text = string(block.value, "text")
+            if text is not None and not text.strip() and not (text and says):
                 yield Hit(pointer=f"{block.pointer}/text", words=_words(block), got=text)
 
 
@@ -229,7 +231,8 @@ RULES: tuple[ApiRule, ...] = (
         Kind("bedrock-text-blank"),
         "The text field in the ContentBlock object at messages.{message}.content.{block} is blank. Add text to the "
         "text field, and try again.",
-        source="aws/bedrock-agentcore-sdk-python#185, earendil-works/pi#4975, aws-samples/bedrock-engineer#8",
+        source="aws/bedrock-agentcore-sdk-python#185, earendil-works/pi#4975, aws-samples/bedrock-engineer#8; white "
+        "space beside other text taken: recorded by pydantic/pydantic-ai (Claude Sonnet 4.5)",
         find=_find_blank_texts,
     ),
     _rule(
@@ -243,7 +246,9 @@ RULES: tuple[ApiRule, ...] = (
         6,
         Kind("bedrock-starts-otherwise"),
         "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
-        source="langgenius/dify#12340",
+        source="langgenius/dify#12340, langchain-ai/langchain-aws#238 (Command R+); against a request that was "
+        "recorded with its answer: pydantic/pydantic-ai (Claude Sonnet 4.5)",
+        confidence=Confidence.CONFLICTING,
         find=_find_other_starts,
     ),
     _rule(

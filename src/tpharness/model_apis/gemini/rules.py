@@ -1,9 +1,9 @@
-"""What the Gemini API accepts as `contents`: rules G1 to G8. Fields may be spelt as in JSON or as in the Python SDK."""
+"""What the Gemini API accepts as `contents`: rules G1 to G9. Fields may be spelt as in JSON or as in the Python SDK."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 from tpharness.findings import Finding, Kind
@@ -60,28 +60,46 @@ def _parts_with(entry: PayloadEntry, names: tuple[str, str]) -> list[PayloadEntr
     return [part for part in parts if value_of(part.value, *names) is not None]
 
 
+def _turns(contents: Sequence[PayloadEntry]) -> list[list[PayloadEntry]]:
+    """Return the contents in turns: neighbours of one role make one (G9)."""
+    return [list(turn) for _, turn in groupby(contents, key=lambda entry: string(entry.value, "role"))]
+
+
+def _parts_of(turn: Sequence[PayloadEntry], names: tuple[str, str]) -> list[PayloadEntry]:
+    return [part for entry in turn for part in _parts_with(entry, names)]
+
+
 def _find_uneven_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """G1: the content after a call turn answers all of its calls; a call turn at the end is not answered."""
-    for index, entry in enumerate(contents):
-        calls = len(_parts_with(entry, _CALL))
-        answers = len(_parts_with(contents[index + 1], _RESPONSE)) if index + 1 < len(contents) else 0
+    """G1: the turn after calls answers all of them; calls at the end are not answered."""
+    for turn, after in pairwise([*_turns(contents), []]):
+        calls, answers = len(_parts_of(turn, _CALL)), len(_parts_of(after, _RESPONSE))
         if calls and calls != answers:
-            yield Hit(pointer=entry.pointer, got=answers, expected=calls)
+            called = next(entry for entry in turn if _parts_with(entry, _CALL))
+            yield Hit(pointer=called.pointer, got=answers, expected=calls)
 
 
 def _find_misplaced_calls(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G2."""
-    for index, entry in enumerate(contents):
-        before = string(contents[index - 1].value, "role") if index else None
-        if _parts_with(entry, _CALL) and before in (None, "model"):
-            yield Hit(pointer=entry.pointer, got=before or "nothing before it", expected="user")
+    for entry in next(iter(_turns(contents)), []):
+        if _parts_with(entry, _CALL):
+            yield Hit(pointer=entry.pointer, got="nothing before it", expected="user")
 
 
 def _find_misplaced_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G3."""
-    for index, entry in enumerate(contents):
-        if _parts_with(entry, _RESPONSE) and not (index and _parts_with(contents[index - 1], _CALL)):
-            yield Hit(pointer=entry.pointer)
+    for before, turn in pairwise([[], *_turns(contents)]):
+        for entry in () if _parts_of(before, _CALL) else turn:
+            if _parts_with(entry, _RESPONSE):
+                yield Hit(pointer=entry.pointer)
+
+
+def _find_divided_turns(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G9: a call behind another content of the model, a response behind another one of the user."""
+    for turn in _turns(contents):
+        for entry in turn[1:]:
+            for names, error in ((_RESPONSE, 0), (_CALL, 1)):
+                if _parts_with(entry, names):
+                    yield Hit(pointer=entry.pointer, error=error)
 
 
 def _find_unsigned_calls(contents: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
@@ -133,12 +151,12 @@ def _find_unnamed_functions(contents: Sequence[PayloadEntry], _: Options) -> Ite
 
 
 def _find_misnamed_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """G8: of the responses to one content, as many have a name as calls have it; with ids, the one of the call."""
-    for before, entry in pairwise(contents):
-        calls = [value_of(part.value, *_CALL) for part in _parts_with(before, _CALL)]
+    """G8: of the responses to one turn, as many have a name as calls have it; with ids, the one of the call."""
+    for before, turn in pairwise(_turns(contents)):
+        calls = [value_of(part.value, *_CALL) for part in _parts_of(before, _CALL)]
         by_id = {string(call, "id"): string(call, "name") for call in calls if string(call, "id")}
         names = [string(call, "name") for call in calls]
-        for part in _parts_with(entry, _RESPONSE) if calls else ():
+        for part in _parts_of(turn, _RESPONSE) if calls else ():
             response = value_of(part.value, *_RESPONSE)
             name = string(response, "name")
             expected = by_id.get(string(response, "id"))
@@ -240,5 +258,26 @@ RULES: tuple[ApiRule, ...] = (
         source="router-for-me/CLIProxyAPI#5098, AstrBotDevs/AstrBot#9760, #9876 (a server before the API)",
         confidence=Confidence.CONFLICTING,
         find=_find_misnamed_responses,
+    ),
+    ApiRule(
+        id="G9",
+        provider="gemini",
+        kind=Kind("gemini-turn-divided"),
+        errors=(
+            (
+                "Please ensure that the number of function response parts is equal to the number of function call "
+                "parts of the function call turn."
+            ),
+            (
+                "Please ensure that function call turn comes immediately after a user turn or after a function "
+                "response turn."
+            ),
+        ),
+        source="cloudwego/eino-ext#571, docker/docker-agent#2959, epam/ai-dial-adapter-vertexai#214, "
+        "router-for-me/CLIProxyAPI#4959, lobehub/lobehub#10049; against requests that were recorded with their "
+        "answers: crewAIInc/crewAI (Gemini 2.5 Flash, February 2026), pydantic/pydantic-ai (Gemini 3 Flash, "
+        "August 2026)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_divided_turns,
     ),
 )

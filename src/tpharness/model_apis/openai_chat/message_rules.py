@@ -8,6 +8,7 @@ from typing import Any
 
 from tpharness.findings import Finding, Kind
 from tpharness.model_apis.chat_messages import open_messages
+from tpharness.model_apis.openai_chat.servers import PARTS_OF_OTHERS
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options, malformed_finding
 from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, value_of
 
@@ -40,7 +41,7 @@ def _check_content(entry: PayloadEntry, *, optional: bool) -> Iterator[Finding]:
         kind = string(part, "type")
         if kind is None:
             yield malformed_finding(f"{pointer}/{index}", "content part with a type", part)
-        elif kind not in _CONTENT:
+        elif kind not in _CONTENT and kind not in PARTS_OF_OTHERS:
             yield malformed_finding(
                 f"{pointer}/{index}/type",
                 f"content part of the type {', '.join(_CONTENT[:-1])} or {_CONTENT[-1]}",

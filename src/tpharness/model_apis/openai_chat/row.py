@@ -30,6 +30,8 @@ def _decide(body: Mapping[str, Any], model: str) -> Iterator[Decision]:
         yield f"{model} is judged as {server.title}", "server", server.name
     if string(body.get("thinking"), "type") == "disabled":
         yield "thinking is disabled", "thinking", False
+    elif "deepseek-chat" in model:
+        yield f"{model} does not think", "thinking", False
 
 
 OPENAI_CHAT = ModelApi(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["SERVERS", "SHORT_ID", "Server", "server_named", "server_of_model"]
+__all__ = ["PARTS_OF_OTHERS", "SERVERS", "SHORT_ID", "Server", "server_named", "server_of_model"]
 
 SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 """The ids of calls of a server with `short_ids`."""
@@ -25,9 +25,10 @@ class Server:
     `refuses_thinking`: none has it. `data_images`: an image is a data URI. `texts`: the content beside calls is a text.
     `nameless`: messages name nobody. `refuses_empty_texts`: the content beside calls is not "". `refuses_fields`: a
     message has the fields of the API and no others. `plain`: the roles whose content is a text and never parts.
-    `refuses_empty_answers`: an answer has words or calls. `asks_for_user`: a message is of the user. `takes`:
-    rules of OpenAI's that it does not apply. `refuses`: rules of its own that all of its models and releases were seen
-    to apply, so that a request to it that breaks one is refused, and not only in doubt.
+    `refuses_empty_answers`: an answer has words or calls. `asks_for_user`: a message is of the user. `parts`: types of
+    content that OpenAI's API does not know. `takes`: rules of OpenAI's that it does not apply. `refuses`: rules of its
+    own that all of its models and releases were seen to apply, so that a request to it that breaks one is refused, and
+    not only in doubt.
     """
 
     name: str
@@ -45,9 +46,14 @@ class Server:
     plain: frozenset[str] = frozenset()
     refuses_empty_answers: bool = False
     asks_for_user: bool = False
+    parts: frozenset[str] = frozenset()
     takes: frozenset[str] = frozenset()
     refuses: frozenset[str] = frozenset()
 
+
+PARTS_OF_OTHERS = frozenset(("thinking", "document_url", "reference", "video_url", "audio_url", "file_url"))
+"""Types of content that OpenAI's API does not know, and another server takes: Mistral's, vLLM's, OpenRouter's or
+Perplexity's (C27)."""
 
 _NO_PAIRS = frozenset(("C1", "C2", "C6", "C7", "C8", "C16", "C17", "C18"))
 """What a server does not refuse that gives the messages to the template of the model as they are."""
@@ -55,6 +61,13 @@ _NO_PAIRS = frozenset(("C1", "C2", "C6", "C7", "C8", "C16", "C17", "C18"))
 SERVERS: dict[str, Server] = {
     server.name: server
     for server in (
+        Server(
+            name="openai",
+            title="OpenAI's API and its models on other servers",
+            models=re.compile(r"(?:^|/)(?:gpt-(?!oss)|chatgpt-|o\d(?:-|$))"),
+            takes=frozenset(("C5",)),
+            refuses=frozenset(("C27",)),
+        ),
         Server(
             name="mistral",
             title="Mistral's API and its models on other servers",
@@ -65,6 +78,8 @@ SERVERS: dict[str, Server] = {
             short_ids=True,
             nameless=True,
             refuses_empty_answers=True,
+            parts=frozenset(("thinking", "document_url", "reference")),
+            takes=frozenset(("C6",)),
             refuses=frozenset(("C14", "C15")),
         ),
         Server(
@@ -110,7 +125,9 @@ SERVERS: dict[str, Server] = {
             asks_for_user=True,
         ),
         Server(name="nim", title="NVIDIA's NIM", plain=frozenset(("assistant",))),
-        Server(name="vllm", title="vLLM", takes=_NO_PAIRS | {"C3", "C4", "C9"}),
+        Server(
+            name="vllm", title="vLLM", parts=frozenset(("video_url", "audio_url")), takes=_NO_PAIRS | {"C3", "C4", "C9"}
+        ),
         Server(name="sglang", title="SGLang", takes=_NO_PAIRS | {"C3", "C4"}),
         Server(name="ollama", title="Ollama's /v1", data_images=True, texts=True, takes=_NO_PAIRS),
         Server(name="azure", title="Azure's OpenAI endpoint"),

@@ -1,4 +1,4 @@
-"""Fields and contents that one server refuses, and OpenAI's API does not: rules C19 to C26."""
+"""Fields and contents that not all servers take: rules C19 to C27. Only the last is about OpenAI's API, too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tpharness.findings import Kind
-from tpharness.model_apis.openai_chat.servers import server_named
+from tpharness.model_apis.openai_chat.servers import PARTS_OF_OTHERS, server_named
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
 from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, value_of
 from tpharness.protocol.jcs import escape
@@ -114,6 +114,15 @@ def _find_no_user(messages: Sequence[PayloadEntry], options: Options) -> Iterato
         yield Hit(pointer=messages[0].pointer, expected="user")
 
 
+def _find_foreign_parts(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """C27."""
+    refused = PARTS_OF_OTHERS - server_named(options.server).parts
+    for entry in messages:
+        for part in objects(entry.value.get("content"), f"{entry.pointer}/content"):
+            if (kind := string(part.value, "type")) in refused:
+                yield Hit(pointer=f"{part.pointer}/type", got=kind)
+
+
 RULES: tuple[ApiRule, ...] = (
     ApiRule(
         id="C19",
@@ -217,5 +226,16 @@ RULES: tuple[ApiRule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_no_user,
         only="Zhipu's GLM",
+    ),
+    ApiRule(
+        id="C27",
+        provider="openai-chat",
+        kind=Kind("chat-part-foreign"),
+        source="openai SDK, types of content; against requests that were recorded with their answers: Mistral's API "
+        "(thinking, document_url: pydantic/pydantic-ai, crmne/ruby_llm), OpenRouter (video_url: pydantic/pydantic-ai), "
+        "Perplexity (file_url: crmne/ruby_llm); vLLM, types of content",
+        confidence=Confidence.SDK,
+        find=_find_foreign_parts,
+        only="OpenAI's API, and every server that does not have the type",
     ),
 )

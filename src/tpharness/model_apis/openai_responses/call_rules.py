@@ -55,7 +55,7 @@ def _find_orphan_outputs(items: Sequence[PayloadEntry], options: Options) -> Ite
         call = string(entry.value, "call_id")
         if options.continued or item_type(entry.value) == REFERENCE:
             return
-        if is_call(entry.value):
+        if is_output(entry.value):  # a search for tools that the client makes, too
             called.add(call)
         elif is_tool_output(entry.value) and call is not None and call not in called:
             named = CALLS[(item_type(entry.value) or "").removesuffix("_output")]
@@ -122,7 +122,8 @@ RULES: tuple[ApiRule, ...] = (
         provider="openai-responses",
         kind=Kind("responses-orphan-output"),
         errors=("No tool call found for {call} output with call_id {ids}.",),
-        source="continuedev/continue#10092, microsoft/vscode#320060",
+        source="continuedev/continue#10092, microsoft/vscode#320060; the output of a tool_search_call taken: recorded "
+        "by pydantic/pydantic-ai (gpt-5.6)",
         confidence=Confidence.REPORTED,
         find=_find_orphan_outputs,
     ),

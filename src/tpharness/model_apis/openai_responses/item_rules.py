@@ -46,8 +46,10 @@ def _find_items_without_reasoning(items: Sequence[PayloadEntry], options: Option
             yield Hit(pointer=entry.pointer, ids=(item_id,), words={"type": kind or ""})
 
 
-def _find_wrong_ids(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+def _find_wrong_ids(items: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """R7."""
+    if not options.openai_ids:
+        return
     for index, entry in enumerate(items):
         item_id, prefix = string(entry.value, "id"), _PREFIXES.get(item_type(entry.value) or "")
         if item_id is None or (prefix == "msg" and entry.value.get("role") != "assistant"):
@@ -78,7 +80,7 @@ def _find_wrong_content(items: Sequence[PayloadEntry], _: Options) -> Iterator[H
 
 def _find_unlinked_reasoning(items: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """R9: reasoning that stands for what the API has stored, before a message that does not; a call has its call_id."""
-    if not options.store:
+    if not options.store or not options.openai_ids:
         return
     waiting: PayloadEntry | None = None
     for entry in items:
@@ -92,10 +94,10 @@ def _find_unlinked_reasoning(items: Sequence[PayloadEntry], options: Options) ->
         waiting = None
 
 
-def _find_repeated_items(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+def _find_repeated_items(items: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """R10: whole, or as a reference to what is there."""
     seen: set[str] = set()
-    for entry in items:
+    for entry in items if options.openai_ids else ():
         item_id = string(entry.value, "id")
         if item_id in seen and item_id:  # R7 is about one that is empty
             yield Hit(pointer=entry.pointer, ids=(item_id,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from tpharness.model_apis.shape import as_list, string
 __all__ = ["OPENAI_RESPONSES"]
 
 _ITEMS = ("function_call", "custom_tool_call", "local_shell_call", "reasoning", "item_reference")
+_OTHERS = re.compile(r"(?:^|/)(?:deepseek|grok)-", re.IGNORECASE)
 _CONTENT = ("input_text", "input_image", "input_file", "output_text")
 
 
@@ -32,6 +34,8 @@ def _decide(body: Mapping[str, Any], model: str) -> Iterator[Decision]:
         yield "it goes on from a stored response", "continued", True
     if (thinks := True if body.get("reasoning") else reasons(model)) is not None:
         yield f"the model {'reasons' if thinks else 'does not reason'}", "reasoning", thinks
+    if _OTHERS.search(model):
+        yield f"{model} gives items ids of its own", "openai_ids", False
     if "deepseek" in model:
         yield f"{model} wants outputs directly after calls", "adjacent_outputs", True
 
