@@ -1526,7 +1526,7 @@ class AgUiWriter {
     this.calls = new Map(); // by the id of a call: its id on the wire, its name, the text of its arguments
     this.pending = new Set(); // ids on the wire of calls without a result
     this.asked = new Map(); // by the id of an approval its call
-    Object.assign(this, { count: 0, steps: 0, step: null, message: null, error: null, over: false });
+    Object.assign(this, { count: 0, steps: 0, step: null, message: null, error: null, agent: null, over: false });
   }
 
   write(chunks) {
@@ -1580,6 +1580,12 @@ class AgUiWriter {
 
   *on_error(chunk) {
     this.error = chunk.errorText; // the run may go on: what ends it is not known yet (R27)
+    yield this.carry(chunk);
+  }
+
+  *on_data_sys_tp(chunk) {
+    const agent = chunk.data?.agent_id;
+    if (isText(agent) && agent !== this.agent) Object.assign(this, { agent, error: null }); // R45: the turn before is complete
     yield this.carry(chunk);
   }
 
