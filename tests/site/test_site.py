@@ -22,7 +22,7 @@ from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.cases.case import CaseTool
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.errors import InputError, UsageError
-from tpharness.resources import conformance_dir
+from tpharness.resources import conformance_dir, docs_dir
 from tpharness.site import Documents, build_site, find_broken_links, read_documents
 from tpharness.site.applications import application_files
 from tpharness.suite_yaml import load_suite_yaml
@@ -333,6 +333,31 @@ def test_a_ruling_without_scripts_leads_to_the_tables_of_its_scenarios(site: Pat
     assert "<table><caption>interruptions/mid-text" in (site / "views/interruptions.html").read_text("utf-8")
 
 
+@pytest.mark.browser
+def test_a_ruling_is_opened_at_its_question(site: Path) -> None:
+    """The picture in its frame goes to its place by itself, and does not scroll the page that shows it."""
+    scrolled = ["eval", "new Promise((done) => setTimeout(() => done(scrollY), 1000))"]
+    assert look_at(site / "rulings" / "R20.html", scrolled, height=900).results == [0]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("dark", "colour"), [(False, "rgb(179, 38, 30)"), (True, "rgb(255, 156, 148)")])
+def test_a_cell_that_is_wrong_is_red_and_not_of_the_colour_of_links(site: Path, dark: bool, colour: str) -> None:
+    """The theme's rule for links is more specific than a class alone."""
+    made = "document.querySelector('table a').className = 'bad'"
+    shown = "getComputedStyle(document.querySelector('table a.bad')).color"
+    assert look_at(site / "matrix.html", ["eval", made], ["eval", shown], dark=dark).results[1] == colour
+
+
+def test_tables_of_the_documentation_are_scrolled_by_keyboard(site: Path) -> None:
+    """Each is in a group that takes the focus and is named as its heading."""
+    page = (site / "docs" / "CONTROL.html").read_text("utf-8")
+    wanted = (docs_dir() / "CONTROL.md").read_text("utf-8").count("\n|---")
+    named = re.findall(r'<div class="scroll" tabindex="0" role="group" aria-label="([^"]+)"><table class="data">', page)
+    assert (len(named), page.count("<table")) == (wanted, wanted)
+    assert named[0] == "Test an implementation: the control contract"
+
+
 def test_a_folder_that_is_not_a_site_is_not_replaced(tmp_path: Path) -> None:
     """Somebody's files stay."""
     (tmp_path / "mine.txt").write_text("mine", "utf-8")
@@ -342,7 +367,9 @@ def test_a_folder_that_is_not_a_site_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["rulings/R20", "trends", "matrix", "certificates", "clauses/cycle", "views/R20"])
+@pytest.mark.parametrize(
+    "name", ["rulings/R20", "trends", "matrix", "certificates", "clauses/cycle", "views/R20", "docs/CONTROL"]
+)
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_a_page_is_fit_for_a_desktop_and_a_phone(site: Path, name: str, width: int, dark: bool) -> None:
     """It asks for nothing beside the site, is not wider than the screen, and axe finds nothing serious."""

@@ -6,6 +6,7 @@ generator is not installed or there is no checkout, TargetError where it finds s
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import os
@@ -37,19 +38,21 @@ _WORKER = Path(__file__).parent / "search-frame.js"
 _VIEWS = "views"
 _AS_WRITTEN = re.compile(r"(<(?:pre|textarea|script|style)\b.*?</(?:pre|textarea|script|style)>)", re.DOTALL)
 _LINE_ENDS = re.compile(r"\s*\n\s*")
+_HEADING_OR_TABLE = re.compile(r"<h[1-6]\b[^>]*>(.*?)</h[1-6]>|<table>(.*?)</table>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
 _CHOICE_OF_INDEX, _ONE_INDEX = 'location.protocol==="file:"?', "true?"
 _REMOTE_WORKER = '<script src="https://unpkg.com/iframe-worker/shim" type="text/javascript">'
 _STYLE = """.scroll { overflow-x: auto; } iframe.picture { border: 1px solid #8888; height: 48rem; width: 100%; }
 table.data { border-collapse: collapse; font-size: .64rem; }
 table.data th, table.data td { border-bottom: 1px solid #8884; padding: .4em .8em; text-align: left; }
-table.data td { vertical-align: top; }
-.good { color: #2c6e0f; } .bad { color: #b3261e; }
-.md-typeset .part { color: #8a5100; } .md-typeset a.good { color: #2c6e0f; }
+table.data th { font-weight: 600; } table.data td { vertical-align: top; }
+.named :is(th, td):first-child { background: var(--md-default-bg-color); left: 0; position: sticky; }
+.md-typeset .good { color: #2c6e0f; } .md-typeset .part { color: #8a5100; } .md-typeset .bad { color: #b3261e; }
 :root, [data-md-color-scheme="default"] { --md-accent-fg-color: #2337b0; --md-typeset-a-color: #2337b0; }
 [data-md-color-scheme="slate"] { --md-accent-fg-color: #a9b8ff; --md-typeset-a-color: #a9b8ff; }
+[data-md-color-scheme="slate"] .md-typeset .good { color: #8fd46a; }
 [data-md-color-scheme="slate"] .md-typeset .part { color: #ffc46b; }
-[data-md-color-scheme="slate"] .md-typeset a.good { color: #8fd46a; }
-[data-md-color-scheme="slate"] .good { color: #8fd46a; } [data-md-color-scheme="slate"] .bad { color: #ff9c94; }
+[data-md-color-scheme="slate"] .md-typeset .bad { color: #ff9c94; }
 """
 
 
@@ -166,7 +169,7 @@ def _finish_pages(public: Path) -> None:
         above = "../" * (len(page.relative_to(public).parts) - 1)
         replaced += _REMOTE_WORKER in text
         text = text.replace(_REMOTE_WORKER, f'<script src="{above}{_WORKER.name}">')
-        page.write_text(_without_blanks(text), "utf-8")
+        page.write_text(_with_scrolled_tables(_without_blanks(text)), "utf-8")
     if not replaced:
         raise TargetError("zensical has written no page that loads its worker: from the disk nobody could search")
 
@@ -175,6 +178,24 @@ def _without_blanks(page: str) -> str:
     """Return a page in which white space with a line end is one line end, but where a reader would see it."""
     parts = _AS_WRITTEN.split(page)
     return "".join(part if index % 2 else _LINE_ENDS.sub("\n", part) for index, part in enumerate(parts))
+
+
+def _with_scrolled_tables(page: str) -> str:
+    """Return a page whose tables can be scrolled with the keyboard, each named as its heading.
+
+    The theme puts a table into an element that scrolls and that a keyboard does not reach; not one that has a class.
+    """
+    heading = "table"
+
+    def scrolled(found: re.Match[str]) -> str:
+        nonlocal heading
+        if found[2] is None:
+            heading = html.escape(html.unescape(_TAG.sub("", found[1]).strip()))
+            return found[0]
+        opened = f'<div class="scroll" tabindex="0" role="group" aria-label="{heading}">'
+        return f'{opened}<table class="data">{found[2]}</table></div>'
+
+    return _HEADING_OR_TABLE.sub(scrolled, page)
 
 
 def _search_from_one_index(public: Path) -> None:

@@ -104,9 +104,9 @@ def _subject(name: str, clauses: Sequence[Clause], scenarios: Sequence[Scenario]
             yield f"Decided by {', '.join(f'[{one}](../rulings/{one}.md)' for one in clause.rulings)}.\n"
         cited = scenarios_of_clause(clause.id, scenarios)
         if cited:
-            yield f"Exercised by {_links(cited)}\n"
+            yield f"Tested by {_links(cited)}\n"
         elif clause.why:
-            yield f"No scenario can exercise it: {clause.why}.\n"
+            yield f"No scenario can test it: {clause.why}.\n"
         broken = load_violations().get(clause.id, ())
         if broken:
             yield f"Seen violated, and found: {len(broken)}, such as “{_cell(broken[0].sentence)}”\n"
@@ -154,7 +154,7 @@ def _some(links: Sequence[str], most: int) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of finished cells; with a class it is not wrapped by the theme, whose wrapper takes no focus."""
-    return table_html(head, rows).replace("<table>", '<table class="data">', 1)
+    return table_html(head, rows).replace("<table>", '<table class="data named">', 1)
 
 
 def _cell(text: str) -> str:
@@ -200,7 +200,7 @@ def _matrix(documents: Documents, interop: Mapping[str, Any], shown: set[str]) -
         found = _some([_case_link(case, shown) for case in sorted(cases, key=len)], _SHOWN_KNOWN)
         reason = text_html(" ".join(one["reason"].split()))
         rows.append((text_html(target), f"{text_html(one['title'])}: {reason}", str(len(cases)), rulings, found))
-    yield _table(("target", "departure", "cases", "rulings", "look at"), rows)
+    yield _table(("target", "difference", "cases", "rulings", "look at"), rows)
 
 
 def _departures() -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -258,12 +258,12 @@ def _heading(text: str) -> str:
 
 
 def _trends(documents: Documents, shown: set[str]) -> Iterator[str]:
-    yield "# Trends\n\nFrameworks at several releases: which departures came and went (`tpharness trend`).\n"
+    yield "# Trends\n\nFrameworks at several releases: which known differences came and went (`tpharness trend`).\n"
     if not documents.trends:
         yield "None yet."
     for trend in documents.trends:
         yield f"\n## {_heading(trend['peer'])} {{ #{anchor_name(trend['peer'])} }}\n"
-        head = ("release", "played", "passed", "departing", "causes")
+        head = ("release", "played", "passed", "differing", "causes")
         yield _table(head, [_trend_row(one) for one in trend["releases"]])
         for change in trend["changes"]:
             yield f"\n### {_heading(change['from'])} → {_heading(change['to'])}\n"
@@ -272,7 +272,7 @@ def _trends(documents: Documents, shown: set[str]) -> Iterator[str]:
                 for word in ("went", "came")
                 for group in change[word]
             ]
-            yield _table(("", "cases", "cause", "look at"), rows) if rows else "Nothing came or went.\n"
+            yield _table(("change", "cases", "cause", "look at"), rows) if rows else "Nothing came or went.\n"
 
 
 def _trend_row(one: Mapping[str, Any]) -> tuple[str, ...]:

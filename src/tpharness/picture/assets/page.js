@@ -19,6 +19,11 @@ function rowOfPlace(timeline, place) {
   return last;
 }
 
+/** Scroll this page to an element; `scrollIntoView` also scrolls the page that shows this one in a frame. */
+function scrollToElement(element) {
+  scrollBy(0, element.getBoundingClientRect().top - parseFloat(getComputedStyle(element).scrollMarginTop));
+}
+
 /** Put in place of what is packed in an element its JSON. */
 async function unpack(element) {
   const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
@@ -58,7 +63,7 @@ class Viewer {
     const known = exact ?? (view ? page.cases.find((one) => one.id === name) : null);
     if (this.current && !known) return;
     this.load(known ?? page.cases[0], exact ? undefined : place);
-    if (known) byId("viewer").scrollIntoView();
+    if (known) scrollToElement(byId("viewer"));
   }
 
   go(number) {
