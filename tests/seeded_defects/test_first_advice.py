@@ -76,6 +76,17 @@ CHANGES = {
     "success-that-tells-of-an-error-is-a-failure": 'the status that its tool reported: "success", not "error"',
     "thinking-provider-always-unknown": "it is that of the part's event, else of the carrier, else of the agent",
     "tiers-of-events-in-capitals": 'write `event_type`: "data-SYS-load", not "data-sys-load"',
+    # drawn with seed 1129
+    "keys-trimmed-in-event": "11, not 12, which is that of ` a `: keys are kept whole",
+    "agents-alike-composed": r'an agent with another id begins another (R45) ("caf\xe9" and "cafe\u0301" are two)',
+    "approval-stays-with-the-id-of-its-call": "a denial has the reason of the answer to its request",
+    "carrier-recorded": "a carrier (`data-sys-tp`) says facts about messages, and is not a message of the thread (R37)",
+    "usage-counted-twice": "write `input_tokens`: 230, not 460: a total counts every response of the turn once",
+    "server-starts-a-call-again-before-its-return": "client event 10 has `part-started-twice` in its place",
+    "second-start-begins-a-turn": "report `second-start`: a start chunk came while a turn was running; it changes",
+    "approval-not-asked": "before the run ends ask for each call that waits, and for no other",
+    "usage-of-an-interrupted-result-lost": "write `total_usage` of the second turn",
+    "steering-message-not-seen": "what the user says in a run is a request of its own",
 }
 """What each defect does wrong, turned round by a person who read its sentence: the words that the change has to have.
 

@@ -29,6 +29,7 @@ from tpharness.findings import Finding, load_kinds, shorten, tell_apart
 from tpharness.protocol.canonical import is_left_out
 from tpharness.protocol.change import FIELD_REASONS, NAME_REASONS, TIME_REASONS
 from tpharness.protocol.versions import Version
+from tpharness.server_events.returns import DENIAL
 
 __all__ = [
     "change_of_findings",
@@ -222,11 +223,20 @@ def _change_of_data(thread: Any, wanted: Any, steps: list[str], root: int, got: 
     if right == ABSENT:
         return f"leave {place}, {_value(got)}, out: nothing is added to data"
     if isinstance(got, str) and isinstance(right, str):
-        denied = _object(thread, steps[:-1]).get("status") == "denied" and steps[-1] == "content"
+        denied = steps[-1] == "content" and (_object(thread, steps[:-1]).get("status") == "denied" or right == DENIAL)
         return _change_of_text(place, got, right) + (_OF_A_DENIAL if denied else "")
+    keys = expected.items() if isinstance(expected, Mapping) and inner else ()
+    other = next((key for key, value in keys if value == got and _alike(key, steps[-1])), "")
+    of_another = other and f", which is that of `{other}`: keys are kept whole, in their own letters"
     if _is_number(got) and _is_number(right):
-        return f"keep the number at {place} as it came: {right}, not {got}{_how_a_number_changed(got, right)}"
-    return f"keep {place} as it came: {_value(right)}, not {_value(got)}"
+        changed = _how_a_number_changed(got, right)
+        return f"keep the number at {place} as it came: {right}, not {got}{of_another or changed}"
+    return f"keep {place} as it came: {_value(right)}, not {_value(got)}{of_another}"
+
+
+def _alike(key: str, name: str) -> bool:
+    """Whether a key is another one than this, and the same to somebody who trims keys or makes their letters small."""
+    return key != name and key.strip().casefold() == name.strip().casefold()
 
 
 def _value(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.checks.expectations import find_mismatch
 from tpharness.checks.outline_change import KEPT, LEFT_OUT, order_reason
-from tpharness.findings import shorten
+from tpharness.findings import shorten, tell_apart
 from tpharness.ordinals import nth
 
 __all__ = ["NOUNS", "at_path", "change_of_lists", "item_words", "sort_of", "why_left_out", "words_of_owner"]
@@ -107,7 +107,10 @@ def _joined(held: Sequence[Any], right: Sequence[Any], at: int, name: str, rest:
     if not isinstance(items, list | tuple) or not isinstance(wanted_items, list | tuple) or place != len(wanted_items):
         return ""
     inside = f"{NOUNS[rest[0]]} {place} of {item_words(NOUNS[name], at)}"
-    return f"begin another {NOUNS[name]} with {inside}: {_ANOTHER[name]}"
+    ids = [turn.get("agent_id") for turn in (held[at], right[at + 1]) if name == "turns" and isinstance(turn, Mapping)]
+    two = len(ids) == 2 and all(ids) and ids[0] != ids[1]
+    named = " ({} and {} are two)".format(*tell_apart(*(f'"{one}"' for one in ids))) if two else ""
+    return f"begin another {NOUNS[name]} with {inside}: {_ANOTHER[name]}{named}"
 
 
 def _fits(held: Any, right: Any, noun: str) -> bool:

@@ -33,7 +33,12 @@ KEPT = {
     "part": "a part is kept if its end was seen before its response ended",
 }
 """Why something is there: the rule, since a scenario that is wrong may expect it, too."""
-_EMPTY = "a response without a complete part is not a message"
+_CARRIER = "a carrier (`data-sys-tp`) says facts about messages, and is not a message of the thread (R37)"
+_SPECIAL = {
+    "response()": "a response without a complete part is not a message",
+    "event(sys-tp)": _CARRIER,
+    "event(app-tp)": _CARRIER,  # who stores one moves it out of the tier that the application may not use
+}
 LEFT_OUT = KEPT | {
     "agent": "a run in which nothing finished before it was cut is not stored",
     "response": "a response is left out if it did not finish streaming, or a call of it has no return",
@@ -180,7 +185,7 @@ def _change_of_items(held: list[str], right: list[str], noun: str) -> str:
         more = held[at : at + len(held) - len(right)]
         output = "an output of the provider stands with its call, and goes with it (R42)"
         why = output if more[0].startswith("builtin-tool-return") else LEFT_OUT[_word(more[0])]
-        why = _EMPTY if more[0] == "response()" else why
+        why = _SPECIAL.get(more[0], why)
         return f"leave {noun} {at}, {' '.join(more)}, out: {why}"
     if noun == "message" and (change := _regroup_messages(held, right)):
         return change
