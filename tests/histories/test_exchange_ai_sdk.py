@@ -41,10 +41,10 @@ TOO_MUCH = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_
 Convert = Callable[[list[list[dict[str, Any]]]], list[Any]]
 
 
-@pytest.fixture(scope="module")
-def convert() -> Convert:
-    """Return a function that gives lists of messages to the real package: model messages of each, or an error."""
-    program = node_program(Path(tpharness.peers.__file__).parent / "ai_sdk")
+@pytest.fixture(scope="module", params=["ai_sdk", "ai_sdk_6", "ai_sdk_5"])
+def convert(request: pytest.FixtureRequest) -> Convert:
+    """Return a function that gives lists of messages to a release (7, 6, 5): model messages of each, or an error."""
+    program = node_program(Path(tpharness.peers.__file__).parent / request.param)
 
     def run(lists: list[list[dict[str, Any]]]) -> list[Any]:
         command = [str(program.node), "--input-type=module", "-e", SCRIPT]
