@@ -33,6 +33,7 @@ NAMES_CHUNKS = {
     "apps/client/ag_ui.py": "translates a stream of AG-UI for the chat client, until AG-UI is a wire",
     "apps/client/text_stream.py": "makes of a plain text the chunks that the AI SDK makes of it",
     "apps/client/message.py": "does what useChat of the AI SDK does, and is held to it",
+    "apps/evidence.py": "reads when useChat was shown a call, and when its result",
     "apps/play.py": "waits for what useChat reacts to",
     "explore/generate/streams.py": "makes streams of chunks that no server sends",
     "histories/ai_sdk.py": "the AI SDK's own messages",
