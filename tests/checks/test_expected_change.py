@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
-from tpharness.checks.expectations import find_mismatch
+from tpharness.checks import Delivery, Evidence, Side
+from tpharness.checks.expectations import EXPECTATIONS, find_mismatch
 from tpharness.checks.expected_change import (
     change_of_findings,
     change_of_value,
     is_in_data,
 )
 from tpharness.checks.outline_change import find_line_mismatches, regrouping
-from tpharness.findings import Kind, Place
+from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol.versions import Version
+from tpharness.scenario.records import Compare, Expectation
 
 AGENT = "agent complete: response(text tool-call:c1) request(tool-return:c1) event(note) response(text)"
 
@@ -149,6 +152,61 @@ def test_a_reason_is_named_as_a_reason() -> None:
         "clients do not know is user_cancelled (R27): "
         "interrupted user_cancelled, not interrupted error"
     )
+
+
+RIGHT, WRONG = {"turns": [{"agent_id": "a"}]}, {"turns": [{"agent_id": "b"}]}
+
+
+@pytest.mark.parametrize(
+    ("server", "client", "truth", "said"),
+    [
+        (RIGHT, WRONG, None, True),
+        (RIGHT, WRONG, RIGHT, False),
+        (RIGHT, WRONG, WRONG, False),
+        (WRONG, WRONG, None, False),
+        (WRONG, RIGHT, None, False),
+        (None, WRONG, None, False),
+    ],
+)
+def test_the_stream_is_named_only_where_nobody_knows_what_it_had_to_say(
+    server: Any, client: Any, truth: Any, said: bool
+) -> None:
+    """The client's thread alone is wrong, and nothing says what is made of its stream."""
+    found = judged(client=Side(name="client", thread=client, truth=truth), server=server)
+    assert len(found) == (client is WRONG) + (server is WRONG)
+    assert all(("correct what the server sends" in one.advice) is said for one in found)
+
+
+def judged(*, client: Side, server: Any = RIGHT) -> list[Finding]:
+    """Return what is found where a scenario expects `RIGHT`, but for what was reported of events and streams."""
+    piece = Evidence(
+        case="a/b",
+        version=Version.V2_0_0,
+        mode=Compare.CONTENT,
+        delivery=Delivery.WHOLE,
+        server=None if server is None else Side(name="server", thread=server),
+        client=client,
+        expectation=Expectation(thread={Version.V2_0_0: RIGHT}),
+    )
+    return [one for one in EXPECTATIONS.judge(piece) if one.code == "expected-thread-differs"]
+
+
+@pytest.mark.parametrize(
+    ("byte", "line", "said"),
+    [
+        (0, b"\xef\xbb\xbfdata: {}", True),
+        (128, b"\xef\xbb\xbfdata: {}", False),  # one inside is part of its line
+        (0, b"date: {}", False),
+    ],
+)
+def test_a_byte_order_mark_that_was_not_skipped_is_named(byte: int, line: bytes, said: bool) -> None:
+    """The client reports the first line of its stream as one of a field that nobody knows, with the mark in it."""
+    report = Kind("sse-unknown-field").at(Place(byte=byte, side="client"), got=line)
+    (found,) = judged(client=Side(name="client", thread=WRONG, findings=(report,), truth=RIGHT))
+    assert found.advice.startswith("skip the byte order mark (EF BB BF) at the beginning of the stream") is said
+    mine, own = judged(client=Side(name="client", thread=WRONG, findings=(report,)), server=WRONG)
+    assert "byte order mark" not in mine.advice, "the server's thread does not come of a stream"
+    assert ("byte order mark" in own.advice) is said
 
 
 def thread(**event: Any) -> dict[str, Any]:

@@ -86,6 +86,7 @@ CHANGES = {
     "second-start-begins-a-turn": "report `second-start`: a start chunk came while a turn was running; it changes",
     "approval-not-asked": "before the run ends ask for each call that waits, and for no other",
     "usage-of-an-interrupted-result-lost": "write `total_usage` of the second turn",
+    "bom-not-stripped": "skip the byte order mark (EF BB BF) at the beginning of the stream",
     "steering-message-not-seen": "what the user says in a run is a request of its own",
 }
 """What each defect does wrong, turned round by a person who read its sentence: the words that the change has to have.

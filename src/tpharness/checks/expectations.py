@@ -39,9 +39,8 @@ def _judge(evidence: Evidence) -> list[Finding]:
         if (lines := wanted.outline.get(evidence.version)) is not None:
             found += search_sides(evidence, partial(_outline, in_version(lines, evidence.version), evidence.version))
         if (thread := wanted.thread.get(evidence.version)) is not None:
-            held = list(search_sides(evidence, partial(_thread, thread, evidence.version)))
-            found += _changes().with_both_changes(evidence, held) if held else []
-    return [*found, *_findings(evidence)]
+            found += search_sides(evidence, partial(_thread, thread, evidence.version))
+    return [*(_changes().with_causes(evidence, found) if found else ()), *_findings(evidence)]
 
 
 def _changes() -> Any:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from tpharness.checks.contract import Evidence
-from tpharness.checks.expectations import ABSENT, DATA_FIELDS, RESULT_KINDS
+from tpharness.checks.expectations import ABSENT, DATA_FIELDS, RESULT_KINDS, THREAD_DIFFERS
 from tpharness.checks.list_change import (
     NOUNS,
     at_path,
@@ -37,7 +37,7 @@ __all__ = [
     "first_wanted",
     "is_in_data",
     "make_visible",
-    "with_both_changes",
+    "with_causes",
     "without_telemetry",
     "words_of_codes",
 ]
@@ -45,6 +45,11 @@ __all__ = [
 _OF_A_DENIAL = "; a denial has the reason of the answer to its request, in whichever stream that was asked for (R22)"
 _OF_A_BLOCK = "a delta belongs to the part whose id it has, and ids are compared whole"
 _NOT_SENT = "; if the stream does not say so, correct what the server sends: its own thread is right"
+_MARK = b"\xef\xbb\xbf"
+_MARK_KEPT = (
+    "skip the byte order mark (EF BB BF) at the beginning of the stream: with it the first line is not `data`, and its"
+    " event is lost (sse.bom)"
+)
 _EQUAL_ITEMS = "; items that are equal are all kept"
 _SHOWN = 24  # characters of a text from its first difference on
 _WHOLE = 80  # characters of a text that is shown whole
@@ -168,15 +173,26 @@ def change_of_findings(reported: Sequence[Finding], more: Collection[str], fewer
     return f"report `{code}`: {load_kinds()[code].title}; the scenario plays that, and {noticed} in the streams{then}"
 
 
-def with_both_changes(evidence: Evidence, found: list[Finding]) -> list[Finding]:
-    """Return what was found in both threads; of one in the client's alone it says that the stream may be wrong, too.
+def with_causes(evidence: Evidence, found: list[Finding]) -> list[Finding]:
+    """Return what was found in the threads, with what else may be wrong of the client's.
 
-    That is so where nothing says what the stream should have said.
+    A client that reports a line with the byte order mark at the beginning of a stream did not skip it. Where only the
+    client's thread is wrong and nothing says what the stream should have said, the stream may be wrong, too.
     """
-    unknown = evidence.server is not None and evidence.client is not None and evidence.client.truth is None
-    if len(found) != 1 or found[0].place.side != "client" or not unknown:
+    client = evidence.client
+    if client is not None and any(_begins_with_mark(one) for one in client.findings):
+        return [replace(one, advice=_MARK_KEPT) if one.place.side == client.name else one for one in found]
+    both = evidence.server is not None and client is not None and client.truth is None
+    differing = [one for one in found if one.kind is THREAD_DIFFERS]
+    if len(differing) != 1 or differing[0].place.side != "client" or not both:
         return found
-    return [replace(found[0], advice=f"{found[0].advice}{_NOT_SENT}")]
+    return [replace(one, advice=f"{one.advice}{_NOT_SENT}") if one is differing[0] else one for one in found]
+
+
+def _begins_with_mark(finding: Finding) -> bool:
+    """Whether a line that is not a field is the first one of a stream, and its byte order mark was read with it."""
+    first = finding.code == "sse-unknown-field" and finding.place.byte == 0
+    return first and isinstance(finding.got, bytes) and finding.got.startswith(_MARK)
 
 
 def words_of_codes(codes: Mapping[str, int]) -> str:
