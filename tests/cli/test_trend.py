@@ -60,6 +60,8 @@ def test_a_departure_comes_and_goes(thing: Path, call: Call) -> None:
     )
     assert trend["releases"][0]["departing"] == trend["releases"][3]["departing"] == 0
     assert "1 → 2: 0 cases went, " in done.out
+    assert " 0 differ at both" in done.out
+    assert "depart" not in done.out
     assert "3 could not be played: " in done.out
     assert done.code == 0, "nothing came with the last release"
 

@@ -77,7 +77,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "replay": CommandEntry("replay", "Show both sides of a case step by step, and the verdict."),
     "view": CommandEntry("view", "Write a page that shows a recording, a thread or a scenario."),
     "show": CommandEntry("show", "Look at what a run has really played."),
-    "trend": CommandEntry("trend", "Play a peer at several releases, and say which departures came and went."),
+    "trend": CommandEntry("trend", "Play a peer at several releases, and say which differences came and went."),
     "site": CommandEntry("site", "Make a static site: rules, pictures, docs, matrix, apps, certificates, trends."),
     "certify": CommandEntry("certify", "Certify what a server or a client keeps."),
     "verify": CommandEntry("verify", "Verify a certificate: signature, suite, reports, counts and claims."),

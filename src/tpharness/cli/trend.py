@@ -1,4 +1,4 @@
-"""`tpharness trend`: a peer at several releases, and which departures came and went."""
+"""`tpharness trend`: a peer at several releases, and which differences came and went."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def trend(
         str | None, Option("--output", "-o", metavar="PATH", help="Write JSON too; - is standard output.")
     ] = None,
 ) -> None:
-    """Play a peer at several releases, and say which departures came and went.
+    """Play a peer at several releases, and say which differences came and went.
 
-    The same scenarios are played at each release, and no departure is expected. Exit code 1 if one came with the last.
+    The same scenarios are played at each release, and no difference is expected. Exit code 1 if one came with the last.
     It is an error if the last release could not be played.
     """
     name = _name_of(peer)

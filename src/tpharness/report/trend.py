@@ -1,7 +1,7 @@
-"""A peer at several releases: which departures came and went between neighbours.
+"""A peer at several releases: which differences came and went between neighbours.
 
 In: for each release, the report of the same run, or why there is none. Out: a JSON value by
-`conformance/schemas/trend.schema.json`, and lines for people. A departure is what failed cases share: the leading
+`conformance/schemas/trend.schema.json`, and lines for people. A difference is what failed cases share: the leading
 cause. It *came* for a case that passed at the release before and fails now, and *went* for one that failed and passes
 now; a case that is not judged at one of the two is in neither. A failure that a baseline expects is a failure here:
 only one release has a baseline.
@@ -26,7 +26,7 @@ FORMAT = "tpharness-trend/1"
 _SHOWN_CASES = 2
 _SHOWN_CHANGES = 8
 _NOT_JUDGED = frozenset((Outcome.NOT_APPLICABLE, Outcome.NO_PART, Outcome.COULD_NOT_RUN, Outcome.ERRORED))
-_HEAD = ("release", "target", "passed", "departing", "causes", "not judged")
+_HEAD = ("release", "target", "passed", "differing", "causes", "not judged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def trend_json(
     known: Mapping[str, str],
     ids: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the document. `other` played the other side; `known` has names of departures by case, from a baseline."""
+    """Return the document. `other` played the other side; `known` names known differences by case."""
     rows = [one for one in played if one.report is not None]
     return {
         "format": FORMAT,
@@ -77,7 +77,7 @@ def trend_lines(trend: Mapping[str, Any]) -> Iterator[str]:
             yield f"{one['release']} could not be played: {one['error']}"
     for change in trend["changes"]:
         yield ""
-        counts = f"{_count(change['went'])} went, {_count(change['came'])} came, {change['otherwise']} depart at both"
+        counts = f"{_count(change['went'])} went, {_count(change['came'])} came, {change['otherwise']} differ at both"
         yield f"{change['from']} → {change['to']}: {counts}"
         for word in ("went", "came"):
             yield from _change_lines(word, change[word])
