@@ -6,12 +6,14 @@ import functools
 import html
 import json
 import re
+import shlex
 import threading
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from tests.picture.looking import Look, look_at
 from tests.picture.test_application_pages import CASE
@@ -21,10 +23,12 @@ from tests.scenarios import load_builtin
 from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.cases.case import CaseTool
 from tpharness.clauses import load_clauses, load_rulings
+from tpharness.cli import app as program
 from tpharness.errors import InputError, UsageError
 from tpharness.resources import conformance_dir, docs_dir
 from tpharness.site import Documents, build_site, find_broken_links, read_documents
 from tpharness.site.applications import application_files
+from tpharness.site.pages import site_pages
 from tpharness.suite_yaml import load_suite_yaml
 from tpharness.trace.format import encode_line
 from tpharness.trace.write import CaseFiles, TraceWriter
@@ -296,6 +300,21 @@ def test_a_broken_link_is_found(tmp_path: Path, link: str, says: str) -> None:
     (found,) = find_broken_links(tmp_path)
     assert found.startswith("a.html ")
     assert says in found
+
+
+@pytest.mark.parametrize(("page", "command"), [("trends.md", "trend"), ("certificates.md", "certify")])
+def test_a_page_without_documents_says_what_to_type(page: str, command: str) -> None:
+    """One command that writes such a document and one that shows it, each as the program takes it."""
+    pages, _ = site_pages(Documents(), [], {"pairs": [], "names": {}}, {}, {})
+    typed = [shlex.split(one) for one in re.findall("`(tpharness [^`]* -o [^`]*)`", pages[page])]
+    assert [words[:2] for words in typed] == [["tpharness", command], ["tpharness", "site"]]
+    assert isinstance(program, click.Group)
+    with click.Context(program) as context:
+        for _, name, *arguments in typed:
+            found = program.get_command(context, name)
+            assert found is not None
+            found.make_context(name, arguments)
+    assert typed[1][-1].startswith(typed[0][-1]), "what the one writes is what the other reads"
 
 
 def test_documents_are_told_apart_by_what_they_say(tmp_path: Path) -> None:

@@ -257,10 +257,16 @@ def _heading(text: str) -> str:
     return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in make_printable(text))
 
 
+def _how_to_add(noun: str, made: str, file: str) -> str:
+    """Return what a page says that would list documents of which there are none."""
+    return f"None yet. `{made}` writes a {noun}, and `tpharness site -o public/ {file}` shows it here.\n"
+
+
 def _trends(documents: Documents, shown: set[str]) -> Iterator[str]:
-    yield "# Trends\n\nFrameworks at several releases: which known differences came and went (`tpharness trend`).\n"
+    yield "# Trends\n\nFrameworks at several releases: which differences came and went (`tpharness trend`).\n"
     if not documents.trends:
-        yield "None yet."
+        made = "tpharness trend peer:ai-sdk-client --releases 5.0.0,6.0.0,7.0.173 -o trend.json"
+        yield _how_to_add("trend", made, "trend.json")
     for trend in documents.trends:
         yield f"\n## {_heading(trend['peer'])} {{ #{anchor_name(trend['peer'])} }}\n"
         head = ("release", "played", "passed", "differing", "causes")
@@ -294,7 +300,8 @@ def _claim(claim: Mapping[str, Any]) -> str:
 def _certificates(documents: Documents) -> Iterator[str]:
     yield "# Certificates\n\nWhat was claimed with `tpharness certify`. `tpharness verify` says whether one holds.\n"
     if not documents.certificates:
-        yield "None yet."
+        made = "tpharness certify --server http://HOST:PORT -o cert/"
+        yield _how_to_add("certificate", made, "cert/certificate.json")
     rows = []
     for one in documents.certificates:
         targets = ", ".join(
