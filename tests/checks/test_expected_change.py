@@ -139,6 +139,14 @@ def test_a_return_where_a_call_is_expected_says_that_a_message_is_missing() -> N
     )
 
 
+def test_an_event_after_the_error_that_ended_its_turn_is_left_out_for_that() -> None:
+    """It was stored once: what is wrong is that the run had failed before."""
+    right = "agent interrupted error: response(text) event(data-tp-error)"
+    (found,) = find_line_mismatches([f"{right} event(data-tp-error)"], [right])
+    assert found.change.startswith("leave message 2, event(data-tp-error), out")
+    assert found.change.endswith("and not after the error that ended that (R27)")
+
+
 def test_equal_outlines_have_no_change() -> None:
     """There is nothing to correct."""
     assert find_line_mismatches(["user", AGENT], ["user", AGENT]) == []

@@ -18,7 +18,6 @@ from tpharness import checks, protocol
 from tpharness.checks.contract import ONE_SIDE, Check, Delivery, Evidence, NotApplicable, Side, Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
-from tpharness.scenario.outline import outline
 from tpharness.scenario.records import Compare
 
 __all__ = ["IDENTITY"]
@@ -98,7 +97,7 @@ def _compare(
     differences = protocol.diff.diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
     if not differences:
         return [kind.at(Place(case=evidence.case), "the threads differ in a place that the diff does not name")]
-    regrouped = "" if stream else _regrouped(one, other, right)
+    of_both = "" if stream else _change_of_both(one, other, right, differences[0])
     tried = _find_what_to_send(evidence, one.thread, differences[0]) if stream else ""
     return [
         kind.at(
@@ -108,21 +107,19 @@ def _compare(
             symptom=d.symptom,
             decided=_deciding(kind, d),
             advice=(tried and (tried if d is differences[0] else _CORRECTED))
-            or (regrouped if d is differences[0] else "")
+            or (of_both if d is differences[0] else "")
             or _change(d, (one.name, other.name), right, stream=stream),
         )
         for d in differences
     ]
 
 
-def _regrouped(one: Side, other: Side, right: str) -> str:
-    """Return what to do where the wrong side holds the same items in other turns or messages than the right one."""
+def _change_of_both(one: Side, other: Side, right: str, first: protocol.diff.ThreadDifference) -> str:
+    """Return what both threads say of the first difference, if one side is right; "" where it says enough by itself."""
     if right not in (one.name, other.name):
         return ""
     wrong, better = (other, one) if right == one.name else (one, other)
-    regrouping = resolve_name("tpharness.checks.outline_change:regrouping")  # few runs need it
-    change: str = regrouping(outline(wrong.thread), outline(better.thread))
-    return change and f"in the {wrong.name}'s thread, {change}"
+    return str(resolve_name("tpharness.checks.thread_change:change_of_threads")(wrong, better, first))
 
 
 def _find_what_to_send(evidence: Evidence, thread: Thread, first: protocol.diff.ThreadDifference) -> str:

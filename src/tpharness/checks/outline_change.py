@@ -166,6 +166,8 @@ def _change_of_turn(got: str, wanted: str) -> str:
         field = "completion_status" if words[1:2] != right[1:2] else "reason"
         return f"{FIELD_REASONS[field]}: {' '.join(right[1:])}, not {' '.join(words[1:])}"
     change = _change_of_items(_items(got), _items(wanted), "message")
+    if wanted.startswith("agent interrupted error"):
+        return change.replace(LEFT_OUT["event"], f"{LEFT_OUT['event']}, and not after the error that ended that (R27)")
     if wanted.startswith("agent complete"):
         return change.replace(
             KEPT["response"], "a turn that completed has each response that finished, with its open calls (R30)"
