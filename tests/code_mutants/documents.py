@@ -77,6 +77,7 @@ _TESTS: dict[ModuleType, tuple[str, ...]] = {
         "test_facts_are_sent_to_who_asks_for_them",
         "test_what_a_stream_says_beside_its_thread_is_how_it_ends",
         "test_deltas_are_split_into_the_smallest_that_there_are",
+        "test_an_error_with_another_word_for_the_end_of_the_run_keeps_the_word",
     ),
     test_ag_ui_folds: (
         "test_what_generated_cases_have_found_does_not_depend_on_the_wire",

@@ -114,6 +114,16 @@ def test_an_error_before_another_agent_takes_over_does_not_fail_the_run() -> Non
         assert events_of_run(first, error, same, finish)[-1]["type"] == "RUN_ERROR"
 
 
+def test_an_error_with_another_word_for_the_end_of_the_run_keeps_the_word() -> None:
+    """RUN_ERROR has no finish reason of its own: "error" is what it means, any other is carried beside it (R27)."""
+    error = {"type": "error", "errorText": "overloaded"}
+    for word, facts in (("error", {}), ("interrupted", {"finish_reason": "interrupted"})):
+        end = events_of_run(error, {"type": "finish", "finishReason": word})[-1]
+        assert end["type"] == "RUN_ERROR"
+        assert end["metadata"] == {"threadprotocol": {"reported": True, **facts}}
+    assert events_of_run(error, {"type": "finish"})[-1]["metadata"] == {"threadprotocol": {"reported": True}}
+
+
 def test_an_event_named_as_the_facts_are_may_have_any_data() -> None:
     """An application may send one: it is carried as it is, and names no agent."""
     for data in ([1], 5, None, {"agent_id": 5}):
