@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-__all__ = ["PayloadEntry", "as_list", "entries", "is_object_text", "objects", "string", "value_of"]
+__all__ = ["PayloadEntry", "as_list", "entries", "is_object_text", "objects", "string", "turns", "value_of"]
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -62,3 +63,8 @@ def entries(value: Any, pointer: str = "") -> list[PayloadEntry]:
         PayloadEntry(f"{pointer}/{index}", item if isinstance(item, dict) else _NOTHING)
         for index, item in enumerate(as_list(value))
     ]
+
+
+def turns(messages: Sequence[PayloadEntry]) -> list[list[PayloadEntry]]:
+    """Return messages or contents in turns: neighbours of one role make one (A7, G9)."""
+    return [list(turn) for _, turn in groupby(messages, key=lambda entry: string(entry.value, "role"))]

@@ -7,7 +7,7 @@ in several user messages.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise
 
 from tpharness.findings import Kind
 from tpharness.model_apis.anthropic.empty_rules import EMPTY_MESSAGE, empty_messages_of
@@ -24,48 +24,30 @@ from tpharness.model_apis.anthropic.messages import (
 )
 from tpharness.model_apis.append_only import first_difference
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options
-from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, value_of
+from tpharness.model_apis.shape import PayloadEntry, as_list, objects, string, turns, value_of
 
 __all__ = ["RULES"]
 
 
-def _result_ids(messages: Sequence[PayloadEntry], start: int) -> set[str | None]:
-    """Return the ids of the results in the user messages that begin at `start`."""
-    found: set[str | None] = set()
-    for index in range(start, len(messages)):
-        if role(messages[index]) != "user":
-            break
-        found |= {string(block.value, "tool_use_id") for block in blocks(messages[index], "tool_result")}
-    return found
-
-
 def _find_unanswered_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A1."""
-    behind = 0  # the index behind the turn that is looked at
-    answered: set[str | None] = set()
-    for index, entry in enumerate(messages):
-        if role(entry) == "assistant" and index >= behind:
-            turn = takewhile(lambda each: role(each) == "assistant", islice(messages, index, None))
-            behind = index + sum(1 for _ in turn)
-            answered = _result_ids(messages, behind)
-        missing = tuple(call for call in call_ids(entry) if call not in answered)
-        if missing:
-            yield Hit(pointer=entry.pointer, ids=missing)
+    for turn, after in pairwise([*turns(messages), []]):
+        results = [block for entry in after if role(entry) == "user" for block in blocks(entry, "tool_result")]
+        answered = {string(block.value, "tool_use_id") for block in results}
+        for entry in turn:
+            missing = tuple(call for call in call_ids(entry) if call not in answered)
+            if missing:
+                yield Hit(pointer=entry.pointer, ids=missing)
 
 
 def _find_orphan_results(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A2."""
-    called: set[str] = set()
-    before: str | None = None
-    for entry in messages:
-        if role(entry) != "user":
-            goes_on = role(entry) == before == "assistant"
-            called = {*(called if goes_on else ()), *call_ids(entry)}
-        for block in blocks(entry, "tool_result") if role(entry) == "user" else ():
+    for before, turn in pairwise([[], *turns(messages)]):
+        called = {call for entry in before for call in call_ids(entry)}
+        for block in (block for entry in turn if role(entry) == "user" for block in blocks(entry, "tool_result")):
             call = string(block.value, "tool_use_id")
             if call is not None and call not in called:
                 yield Hit(pointer=block.pointer, ids=(call,))
-        before = role(entry)
 
 
 def _find_late_results(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:

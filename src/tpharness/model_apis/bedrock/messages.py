@@ -6,7 +6,7 @@ those of botocore's model of the service.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import Finding
@@ -85,16 +85,17 @@ def blocks(entry: PayloadEntry, kind: str) -> Iterator[PayloadEntry]:
             yield PayloadEntry(block.pointer, held)
 
 
+def _ids(found: Iterable[PayloadEntry]) -> list[str]:
+    return [one for block in found if (one := string(block.value, "toolUseId")) is not None]
+
+
 def call_ids(entry: PayloadEntry) -> list[str]:
     """Return the ids of the calls in a message of the model that the client has to answer: Bedrock runs the others."""
     if role(entry) != "assistant":
         return []
-    called = [call.value for call in blocks(entry, "toolUse") if string(call.value, "type") != "server_tool_use"]
-    return [found for call in called if (found := string(call, "toolUseId")) is not None]
+    return _ids(call for call in blocks(entry, "toolUse") if string(call.value, "type") != "server_tool_use")
 
 
 def result_ids(entry: PayloadEntry) -> list[str]:
     """Return the ids of the results in a message of the user."""
-    if role(entry) != "user":
-        return []
-    return [found for one in blocks(entry, "toolResult") if (found := string(one.value, "toolUseId")) is not None]
+    return _ids(blocks(entry, "toolResult")) if role(entry) == "user" else []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
 from tpharness.findings import Finding, Kind
 from tpharness.model_apis.rule import ApiRule, Confidence, Hit, Options, malformed_finding
-from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string, value_of
+from tpharness.model_apis.shape import PayloadEntry, as_list, entries, objects, string, turns, value_of
 
 __all__ = ["RULES", "open_payload"]
 
@@ -60,18 +60,13 @@ def _parts_with(entry: PayloadEntry, names: tuple[str, str]) -> list[PayloadEntr
     return [part for part in parts if value_of(part.value, *names) is not None]
 
 
-def _turns(contents: Sequence[PayloadEntry]) -> list[list[PayloadEntry]]:
-    """Return the contents in turns: neighbours of one role make one (G9)."""
-    return [list(turn) for _, turn in groupby(contents, key=lambda entry: string(entry.value, "role"))]
-
-
 def _parts_of(turn: Sequence[PayloadEntry], names: tuple[str, str]) -> list[PayloadEntry]:
     return [part for entry in turn for part in _parts_with(entry, names)]
 
 
 def _find_uneven_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G1: the turn after calls answers all of them; calls at the end are not answered."""
-    for turn, after in pairwise([*_turns(contents), []]):
+    for turn, after in pairwise([*turns(contents), []]):
         calls, answers = len(_parts_of(turn, _CALL)), len(_parts_of(after, _RESPONSE))
         if calls and calls != answers:
             called = next(entry for entry in turn if _parts_with(entry, _CALL))
@@ -80,14 +75,14 @@ def _find_uneven_responses(contents: Sequence[PayloadEntry], _: Options) -> Iter
 
 def _find_misplaced_calls(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G2."""
-    for entry in next(iter(_turns(contents)), []):
+    for entry in next(iter(turns(contents)), []):
         if _parts_with(entry, _CALL):
             yield Hit(pointer=entry.pointer, got="nothing before it", expected="user")
 
 
 def _find_misplaced_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G3."""
-    for before, turn in pairwise([[], *_turns(contents)]):
+    for before, turn in pairwise([[], *turns(contents)]):
         for entry in () if _parts_of(before, _CALL) else turn:
             if _parts_with(entry, _RESPONSE):
                 yield Hit(pointer=entry.pointer)
@@ -95,7 +90,7 @@ def _find_misplaced_responses(contents: Sequence[PayloadEntry], _: Options) -> I
 
 def _find_divided_turns(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G9: a call behind another content of the model, a response behind another one of the user."""
-    for turn in _turns(contents):
+    for turn in turns(contents):
         for entry in turn[1:]:
             for names, error in ((_RESPONSE, 0), (_CALL, 1)):
                 if _parts_with(entry, names):
@@ -152,7 +147,7 @@ def _find_unnamed_functions(contents: Sequence[PayloadEntry], _: Options) -> Ite
 
 def _find_misnamed_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G8: of the responses to one turn, as many have a name as calls have it; with ids, the one of the call."""
-    for before, turn in pairwise(_turns(contents)):
+    for before, turn in pairwise(turns(contents)):
         calls = [value_of(part.value, *_CALL) for part in _parts_of(before, _CALL)]
         by_id = {string(call, "id"): string(call, "name") for call in calls if string(call, "id")}
         names = [string(call, "name") for call in calls]
