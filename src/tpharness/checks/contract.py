@@ -150,7 +150,8 @@ class Evidence:
     they were not; `open_calls` the calls inside whose arguments runs were cut, and what the server's
     streams say of them; `sent` what its streams say beside the thread, run by run; where the server is not the
     reference, `stream_change` says what it has to send so that a client holds its thread, `plain` what a client without
-    carriers makes of its streams, and `unsaid` has what these lack that no thread shows.
+    carriers makes of its streams, and `unsaid` has what these lack that no thread shows; `misreading` says of a thread
+    of a client how its streams have to be read to hold another, "" where it is not known.
     """
 
     case: str
@@ -174,6 +175,7 @@ class Evidence:
     open_calls: tuple[OpenCall, ...] = ()
     sent: tuple[SentRun, ...] = ()
     stream_change: StreamChange | None = field(default=None, compare=False)
+    misreading: Callable[[Thread], str] | None = field(default=None, compare=False)
     plain: Plain | None = field(default=None, compare=False)
     unsaid: tuple[Unsaid, ...] | None = None
     expectation: Expectation | None = None

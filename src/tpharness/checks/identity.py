@@ -97,7 +97,7 @@ def _compare(
     differences = protocol.diff.diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
     if not differences:
         return [kind.at(Place(case=evidence.case), "the threads differ in a place that the diff does not name")]
-    of_both = "" if stream else _change_of_both(one, other, right, differences[0])
+    of_both = "" if stream else _change_of_both(evidence, one, other, right, differences[0])
     tried = _find_what_to_send(evidence, one.thread, differences[0]) if stream else ""
     return [
         kind.at(
@@ -114,12 +114,15 @@ def _compare(
     ]
 
 
-def _change_of_both(one: Side, other: Side, right: str, first: protocol.diff.ThreadDifference) -> str:
+def _change_of_both(
+    evidence: Evidence, one: Side, other: Side, right: str, first: protocol.diff.ThreadDifference
+) -> str:
     """Return what both threads say of the first difference, if one side is right; "" where it says enough by itself."""
     if right not in (one.name, other.name):
         return ""
     wrong, better = (other, one) if right == one.name else (one, other)
-    return str(resolve_name("tpharness.checks.thread_change:change_of_threads")(wrong, better, first))
+    misread = evidence.misreading(wrong.thread) if evidence.misreading and wrong.name == "client" else ""
+    return misread or str(resolve_name("tpharness.checks.thread_change:change_of_threads")(wrong, better, first))
 
 
 def _find_what_to_send(evidence: Evidence, thread: Thread, first: protocol.diff.ThreadDifference) -> str:

@@ -27,14 +27,7 @@ from tpharness.run.trail import NO_TRAIL, collect_trail
 from tpharness.run.variants import PlayedVariant, play_variants
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events import approvals_of
-from tpharness.targets.contract import (
-    ClientTarget,
-    Packet,
-    Script,
-    ServerTarget,
-    Stream,
-    TargetOutput,
-)
+from tpharness.targets.contract import ClientTarget, Packet, Script, ServerTarget, Stream, TargetOutput
 from tpharness.targets.reference import (
     Reference,
     ReferenceClient,
@@ -225,6 +218,7 @@ def collect_evidence(case: Case, players: Players, given: Given) -> list[Evidenc
             open_calls=given.open_calls,
             sent=given.sent,
             stream_change=stream_change,
+            misreading=partial(_find_misreading, script, turns, version),
             plain=plain,
             unsaid=unsaid,
             expectation=case.scenario.expect,
@@ -365,6 +359,11 @@ def _find_stream_change(
     """Return what says what to send, which few runs need; it is made when it is asked, once for all versions."""
     made = cache(lambda: resolve_name("tpharness.run.stream_change:StreamChange")(script, turns, right))
     return lambda *asked: str(made().describe(*asked))
+
+
+def _find_misreading(*asked: Any) -> str:
+    """Return how the client has to read the streams that it was given, which few runs need."""
+    return str(resolve_name("tpharness.run.misreading:find_misreading")(*asked))
 
 
 def _read_sent_runs(script: Script, served: TargetOutput) -> tuple[SentRun, ...]:
