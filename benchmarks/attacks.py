@@ -302,6 +302,8 @@ def main() -> int:
     options.add_argument("--row", type=int, action="append", choices=ROWS, help="only this row; may be given again")
     options.add_argument("--checkout", type=Path, default=HERE, help="where the commands are (this checkout)")
     args = options.parse_args()
+    # A job that a shell starts in the background ignores SIGINT, and so would the commands here, which have to heed it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     fell = []
     for played in play(args.row or ROWS, args.checkout.resolve()):
         for one in played.seen:
