@@ -1,13 +1,13 @@
-// Lets the events of a script happen in the AI SDK in their order: gates for the model and its tools, marks in the body.
+// Lets the events of a script happen in a framework in their order: gates for the model and its tools, marks in the body.
 
 const QUIET_ROUNDS = 4; // rounds of the event loop in which nothing was written: everything said so far is out
 
 const round = () => new Promise((done) => setImmediate(done));
 
 export class Playback {
-  /** `times` of the events; `write` sends raw bytes (marks, and `notices` of the application), `written` counts what the SDK has sent; `atEnd` cuts the run. */
-  constructor({ times, startedAt, marks, quiet, notices, write, written, atEnd }) {
-    Object.assign(this, { times, marks, quiet, notices, write, written, atEnd });
+  /** `times` of the events; `write` sends raw bytes (marks, and `notices` of the application), `written` counts what the SDK has sent; `notice` makes an event of the wire of a chunk; `atEnd` cuts the run. */
+  constructor({ times, startedAt, marks, quiet, notices, write, written, notice = (chunk) => chunk, atEnd }) {
+    Object.assign(this, { times, marks, quiet, notices, write, written, notice, atEnd });
     this.now = startedAt;
     this.done = 0;
     this.waiters = [];
@@ -53,7 +53,7 @@ export class Playback {
     while (this.done <= index || (this.done < this.times.length && this.quiet.has(this.done))) {
       if (this.notices.has(this.done)) {
         this.now = this.times[this.done];
-        this.write(`data: ${JSON.stringify(this.notices.get(this.done).chunk)}\n\n`);
+        this.write(`data: ${JSON.stringify(this.notice(this.notices.get(this.done).chunk))}\n\n`);
       }
       this.done += 1;
       if (this.marks) this.write(`: tp ${this.done}\n\n`);

@@ -6,10 +6,8 @@
 import { createRequire } from "node:module";
 import * as ai from "ai";
 import * as testing from "ai/test";
-import { CannotPlay, Refusal, json, needed, portOf, serve } from "./control.mjs";
-import { render } from "./document.mjs";
-import { Playback } from "./playback.mjs";
-import { readStory } from "./story.mjs";
+import { serveApplication, textOf, words } from "./application.mjs";
+import { CannotPlay, needed } from "./control.mjs";
 
 const VERSION = createRequire(import.meta.url)("ai/package.json").version;
 const CALLED = ["jsonSchema", "pipeUIMessageStreamToResponse", "stepCountIs", "streamText", "tool", "toUIMessageStream"];
@@ -19,7 +17,6 @@ const { jsonSchema, pipeUIMessageStreamToResponse, stepCountIs, streamText, tool
   CALLED,
 );
 const { MockLanguageModelV4 } = needed(testing, `ai ${VERSION}`, ["MockLanguageModelV4"]);
-const threads = new Map();
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
 const FINISH = { stop: "stop", length: "length", content_filter: "content-filter", tool_call: "tool-calls", error: "error" };
@@ -38,25 +35,6 @@ const capabilities = {
 
 // ---------------------------------------------------------------------------------------------------- requests
 
-function prepared(request) {
-  if (request.seed) throw new CannotPlay("a thread that is handed over");
-  const story = readStory(request.run.events);
-  for (const answer of story.answers) {
-    const reason = answer.end.finish_reason;
-    if (reason != null && !FINISH[reason]) throw new CannotPlay(`a model that ends with the finish reason ${reason}`);
-  }
-  const reason = story.result?.finish_reason;
-  if (reason != null && !FINISH[reason]) throw new CannotPlay(`a run that ends with the finish reason ${reason}`);
-  const users = (request.user ?? []).map(userMessage).filter((message) => message.content.length > 0);
-  const ended = story.resultAt !== null || story.failedAt !== null;
-  const cut = request.run.interruption;
-  if (!ended && !request.hold && !cut) throw new CannotPlay("a model that falls silent for good");
-  if (!ended && cut && ["error", "safety_halt"].includes(cut.reason)) {
-    throw new CannotPlay(`an interruption for ${cut.reason} from outside`);
-  }
-  return { story, users, ended };
-}
-
 function userMessage(turn) {
   const content = [];
   for (const part of turn.parts) {
@@ -72,55 +50,11 @@ function userMessage(turn) {
   return { role: "user", content };
 }
 
-function startRun({ id, value: request, res }) {
-  let thread = threads.get(id);
-  if (thread?.live) throw new Refusal(409, "a run of this thread is in progress");
-  const { story, users, ended } = prepared(request);
-  if (!thread) {
-    if (users.length === 0) throw new CannotPlay("a conversation that begins without a word of the user");
-    thread = { thread_id: id, created_at: request.created_at, agents: request.agents, turns: [], history: [] };
-    threads.set(id, thread);
-  }
-  for (const user of request.user ?? []) thread.turns.push({ user });
-  thread.history.push(...users);
-  thread.live = run(thread, request, story, ended, res);
-}
-
 // ---------------------------------------------------------------------------------------------------- one run
 
-function run(thread, request, story, ended, res) {
-  const controller = new AbortController();
-  const live = { controller, cut: null, failure: null, steps: [], returnedAt: new Map(), holdAt: request.hold?.at };
-  let written = 0;
-  const raw = res.write.bind(res);
-  res.write = (...args) => {
-    written += 1;
-    return raw(...args);
-  };
-  const cutNow = () => {
-    if (request.hold || live.cut) return;
-    live.cut = { reason: request.run.interruption.reason, at: request.run.interruption.at };
-    if (request.run.interruption.tell === "abort") controller.abort(live.cut.reason);
-    else res.socket?.write("", () => res.destroy()); // when what was sent is on its way
-  };
-  let at = request.run.started_at;
-  const playback = new Playback({
-    times: request.run.events.map((event) => (at = event.at ?? at)),
-    startedAt: at,
-    marks: request.marks,
-    quiet: story.quiet,
-    notices: story.notices,
-    write: (text) => !res.destroyed && raw(text),
-    written: () => written,
-    atEnd: ended ? undefined : cutNow,
-  });
-  live.playback = playback;
-  res.on("close", () => {
-    if (res.writableFinished) return;
-    live.cut ??= { reason: "network_failure", at: request.hold?.at ?? playback.now };
-    controller.abort(live.cut.reason); // what an application does that does not work for nobody
-  });
-
+/** Stream one run into the response; it is over when the package has ended the body. */
+async function answer({ thread, request, story, playback, live, res }) {
+  Object.assign(live, { steps: [], returnedAt: new Map() });
   const model = new PlayedModel(story, playback);
   const tools = scriptedTools(model, live);
   const result = streamText({
@@ -129,7 +63,7 @@ function run(thread, request, story, ended, res) {
     tools,
     stopWhen: stepCountIs(story.resultAt === null ? 1000 : story.answers.length),
     maxRetries: 0,
-    abortSignal: controller.signal,
+    abortSignal: live.controller.signal,
     onError: ({ error }) => void (live.failure ??= words(error)),
     onStepEnd: (step) => void live.steps.push(step),
   });
@@ -140,24 +74,12 @@ function run(thread, request, story, ended, res) {
     onError: words,
     ...(request.run.message_id && { generateMessageId: () => request.run.message_id, originalMessages: [] }),
   });
-  live.ended = (async () => {
-    try {
-      const end = res.end.bind(res);
-      let close;
-      const closing = new Promise((done) => (close = done));
-      res.end = () => close(); // the last mark comes before the end of the body
-      res.once("close", () => close());
-      pipeUIMessageStreamToResponse({ response: res, stream });
-      await closing;
-      if (!live.cut) playback.over();
-      if (!res.destroyed) end();
-    } finally {
-      playback.stop();
-      record(thread, request, story, live);
-      thread.live = undefined;
-    }
-  })();
-  return live;
+  const closing = new Promise((close) => {
+    res.end = () => close(); // the last mark comes before the end of the body
+    res.once("close", () => close());
+  });
+  pipeUIMessageStreamToResponse({ response: res, stream });
+  await closing;
 }
 
 /** The package's mock model; its answers are those of the script. */
@@ -261,10 +183,6 @@ function* chunksOf(event, answer) {
   }
 }
 
-const words = (error) => (error instanceof Error ? error.message : String(error));
-
-const textOf = (args) => (typeof args === "string" ? args : JSON.stringify(args));
-
 function usageOf(counts) {
   return {
     inputTokens: { total: counts.input_tokens, noCache: undefined, cacheRead: counts.cache_read_tokens, cacheWrite: counts.cache_write_tokens },
@@ -306,8 +224,8 @@ function scriptedTools(model, live) {
 
 // ---------------------------------------------------------------------------------------------------- the thread
 
-/** Keep the run: the steps that the package has reported, and how it ended. */
-function record(thread, request, story, live) {
+/** What a run has added: the steps that the package has reported, and whether one was halted. */
+function added({ thread, story, live }) {
   const entries = [];
   const usage = {};
   live.steps.forEach((step, number) => {
@@ -315,28 +233,7 @@ function record(thread, request, story, live) {
     for (const [name, count] of Object.entries(countsOf(step.usage))) usage[name] = (usage[name] ?? 0) + count;
     entries.push(...entriesOf(step, number + 1, live, story.answers[number]));
   });
-  const at = live.playback.now;
-  let cut = live.cut;
-  if (!cut && live.failure !== null) cut = { reason: "error", at };
-  if (!cut && live.steps.at(-1)?.finishReason === "content-filter") cut = { reason: "safety_halt", at }; // R27
-  for (const [index, { name, data, agents, kept }] of story.notices) {
-    if (index < live.playback.done && kept) {
-      entries.push({ kind: "event", at: live.playback.times[index], order: index, name, data, agents });
-    }
-  }
-  if (live.failure !== null) {
-    const when = story.failedAt === null ? at : live.playback.times[story.failedAt];
-    entries.push({ kind: "event", at: when, name: "data-tp-error", data: { error: live.failure } });
-  }
-  entries.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || (a.order ?? Infinity) - (b.order ?? Infinity)); // R25
-  thread.turns.push({
-    agent_id: request.run.agent_id,
-    started_at: request.run.started_at,
-    ended_at: at,
-    entries,
-    usage,
-    cut,
-  });
+  return { entries, usage, halted: live.steps.at(-1)?.finishReason === "content-filter" };
 }
 
 function entriesOf(step, number, live, answer) {
@@ -403,33 +300,4 @@ function countsOf(usage) {
 
 const timeOf = (date) => new Date(date).toISOString().replace(/\.?0*Z$/, "Z");
 
-// ---------------------------------------------------------------------------------------------------- the contract
-
-const found = (id) => {
-  const thread = threads.get(id);
-  if (!thread) throw new Refusal(404, "there is no such thread", "a run creates its thread");
-  return thread;
-};
-
-serve(portOf(process.argv), [
-  ["GET", /^\/capabilities$/, ({ res }) => json(res, capabilities)],
-  ["POST", /^\/threads\/([^/]+)\/runs$/, startRun],
-  ["POST", /^\/threads\/([^/]+)\/user-turns$/, ({ id, value, res }) => {
-    found(id).turns.push({ user: value });
-    res.writeHead(204).end();
-  }],
-  ["POST", /^\/threads\/([^/]+)\/cancel$/, async ({ id, value, res }) => {
-    const { live } = found(id);
-    if (!live) return json(res, { cancelled: false });
-    live.cut ??= { reason: value.reason, at: live.holdAt ?? live.playback.now };
-    live.controller.abort(value.reason);
-    await live.ended;
-    return json(res, { cancelled: true });
-  }],
-  ["GET", /^\/threads\/([^/]+)$/, ({ id, res, query }) => json(res, render(found(id), query.get("version") ?? "0.0.4"))],
-  ["DELETE", /^\/threads\/([^/]+)$/, ({ id, res }) => {
-    threads.get(id)?.live?.controller.abort("deleted");
-    threads.delete(id);
-    res.writeHead(204).end();
-  }],
-]);
+serveApplication({ capabilities, finishReasons: Object.keys(FINISH), userMessage, answer, added });
