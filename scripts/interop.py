@@ -38,9 +38,14 @@ AG_UI_PAIRS = [
     ("peer:pydantic-ai-ag-ui", "reference"),
     ("peer:langgraph-ag-ui", "reference"),
     ("peer:strands-ag-ui", "reference"),
+    ("peer:tanstack-ai-server", "reference"),
 ]
 """What is played over AG-UI: each peer with the reference."""
-THEMES = dict.fromkeys(("peer:langgraph-ag-ui", "peer:strands-ag-ui"), ("histories",))
+THEMES = {
+    "peer:langgraph-ag-ui": ("histories",),
+    "peer:strands-ag-ui": ("histories",),
+    "peer:tanstack-ai-server": ("basics", "cycles", "documents", "histories", "interruptions"),
+}
 """Of which themes a server plays the scenarios, where it does not play all."""
 PATIENCE = Patience(answer=30.0, silence=30.0, settle=10.0, limit=1.0)
 """A peer on a busy machine is slow, which says nothing of it."""

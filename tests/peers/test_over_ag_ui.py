@@ -24,6 +24,7 @@ from tpharness.targets.peers import PeerClient
 from tpharness.verdict import ResultReady
 
 CLIENT = "peer:ag-ui-client"
+ON_NODE = ("peer:tanstack-ai-server",)
 EVENTS: list[dict[str, Any] | str] = [
     {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
     {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "find"},
@@ -56,11 +57,13 @@ def test_the_server_departs_only_as_its_baseline_says(chosen_scenarios: ChosenSc
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", THEMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[pytest.mark.node] if one in ON_NODE else []) for one in THEMES]
+)
 def test_a_server_that_plays_some_themes_departs_only_as_its_baseline_says(
     chosen_scenarios: ChosenScenarios, name: str
 ) -> None:
-    """LangGraph and Strands behind their adapters: in a sample one of the cuts, too, which the tenth may not have."""
+    """Three frameworks: in a sample one of the cuts as well, which the tenth may not have."""
     ids = chosen_scenarios(0, *THEMES[name])
     whole = ids == THEMES[name]
     played = ids if whole else (*ids, "histories/k06-mid-arguments")

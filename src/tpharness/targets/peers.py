@@ -123,6 +123,13 @@ _BUILT_IN = (
         for name, reads in (("", "events"), ("-one-read", "one"))
     ),
     Peer(
+        name="tanstack-ai-server",
+        command=("{node}", "{scripts}/server.mjs", "--port", "{port}"),
+        packages="tanstack_ai",
+        shared=("ai_sdk",),
+        wire="ag-ui",
+    ),
+    Peer(
         name="ai-sdk-browser",
         command=("{node}", "{scripts}/browser.mjs", "--port", "{port}"),
         packages="ai_sdk_browser",
