@@ -142,15 +142,12 @@ class ReferenceClient:
         providers = provider_names(script.header.agents)
         self._reader = wire_named(script.wire).open_reader(agent_id=first, providers=providers)
         self._rendering = _Rendering(script)
+        self.user = self._reader.add_user_turn
 
     @property
     def version(self) -> int:
         """A number that grows whenever a document could show a change."""
         return self._reader.version
-
-    def user(self, turn: UserTurn) -> None:
-        """Record a user turn."""
-        self._reader.add_user_turn(turn)
 
     def begin(self, agent_id: str, at: str) -> None:
         """Open a stream."""

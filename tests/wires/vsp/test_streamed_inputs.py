@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tpharness.folding import fold
+from tpharness.wires.vsp import streamed_inputs
 
 DEEP = "[" * 200 + "1" + "]" * 200
 SAME: list[tuple[str, Any]] = [
@@ -66,3 +67,28 @@ def test_an_input_that_its_deltas_did_not_say_is_found(deltas: str, value: Any, 
     [(found, message)] = _found(deltas, value)
     assert found == code
     assert where in message
+
+
+@pytest.mark.parametrize("value", [{"a": [1, 2.5, None, "é"], "b": {}}, {}, "a text", [1]])
+def test_deltas_as_most_servers_write_them_are_not_read(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without spaces and with the keys in their order: they are compared as text, since reading them costs most."""
+
+    def read(_: str) -> None:
+        pytest.fail("deltas were read")
+
+    monkeypatch.setattr(streamed_inputs, "parse_tool_args", read)
+    assert _found(json.dumps(value, separators=(",", ":"), ensure_ascii=False), value) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "value"), [({"a": 1}, {"a": True}), ({"a": 1, "b": 2}, {"a": 1}), ({"a": "1"}, {"a": 1})]
+)
+def test_deltas_without_spaces_that_say_something_else_are_found(said: Any, value: Any) -> None:
+    """Equal in Python is not equal in JSON."""
+    assert [code for code, _ in _found(json.dumps(said, separators=(",", ":")), value)] == ["input-not-as-streamed"]
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\ud83d"])
+def test_half_a_character_in_deltas_is_no_accusation(half: str) -> None:
+    """A lone surrogate has no bytes, so such deltas are read."""
+    assert _found('{"a":"' + half + '"}', {"a": "\ud83d"}) == []
