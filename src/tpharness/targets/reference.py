@@ -32,7 +32,7 @@ from tpharness.targets.contract import (
     StreamEnd,
     TargetOutput,
 )
-from tpharness.wires.contract import Writer
+from tpharness.wires.contract import Reader, Writer
 from tpharness.wires.registry import WIRES, wire_named
 
 __all__ = ["Reference", "ReferenceClient", "ReferenceServer", "is_foreign", "receive_turns", "serve_run", "serve_turns"]
@@ -51,25 +51,54 @@ class _Rendering:
         return {version: render(journal) for version, render in self._renderers.items()}
 
 
-class ReferenceServer:
+class _Side:
+    """What both sides answer alike: of the journal that is written while they play."""
+
+    def __init__(self, script: Script, writing: Recorder | Reader) -> None:
+        self._writing = writing
+        self._rendering = _Rendering(script)
+
+    @property
+    def version(self) -> int:
+        """A number that grows whenever a document could show a change."""
+        return self._writing.version
+
+    def user(self, turn: UserTurn) -> None:
+        """Record a user turn."""
+        self._writing.add_user_turn(turn)
+
+    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
+        """Return the threads as of now, cut here if `cut` is given and the run or the stream has not ended."""
+        return self._rendering.threads(self._writing.journal(cut, partial=self._rendering.partial))
+
+    def journal(self, cut: Interrupted | None = None, *, partial: bool = True) -> Journal:
+        """Return the journal as of now, cut here if `cut` is given and the turn goes on; `partial` with open parts."""
+        return self._writing.journal(cut, partial=partial)
+
+    @property
+    def written(self) -> Sequence[OpenResponse | Entry]:
+        """The entries of the last turn as they are written (`JournalWriter.written`)."""
+        return self._writing.written
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the fold has reported."""
+        return tuple(self._writing.findings)
+
+
+class ReferenceServer(_Side):
     """A server session of the reference."""
 
     def __init__(self, script: Script) -> None:
         self._recorder = Recorder(providers=provider_names(script.header.agents))
-        self._rendering = _Rendering(script)
+        super().__init__(script, self._recorder)
         self._carriers = script.carriers
         self._wire = wire_named(script.wire)
         self._user_parts: tuple[Mapping[str, Any], ...] = ()
         self._writer: Writer | None = None
 
-    @property
-    def version(self) -> int:
-        """A number that grows whenever a document could show a change."""
-        return self._recorder.version
-
     def user(self, turn: UserTurn) -> None:
         """Record a user turn."""
-        self._recorder.add_user_turn(turn)
+        super().user(turn)
         self._user_parts = turn.parts
 
     def begin(self, run: RunScript) -> bytes:
@@ -111,43 +140,20 @@ class ReferenceServer:
             self._recorder.interrupt("network_failure", self._recorder.time)
         return self._running().finish()
 
-    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
-        """Return the threads as of now, cut here if `cut` is given and the run has not ended."""
-        return self._rendering.threads(self._recorder.journal(cut, partial=self._rendering.partial))
-
-    def journal(self, cut: Interrupted | None = None, *, partial: bool = True) -> Journal:
-        """Return the journal as of now, cut here if `cut` is given and the run goes on; `partial` with open parts."""
-        return self._recorder.journal(cut, partial=partial)
-
-    @property
-    def written(self) -> Sequence[OpenResponse | Entry]:
-        """The entries of the last turn as they are written (`JournalWriter.written`)."""
-        return self._recorder.written
-
-    def findings(self) -> tuple[Finding, ...]:
-        """Return what the fold has reported."""
-        return tuple(self._recorder.findings)
-
     def _running(self) -> Writer:
         if self._writer is None:
             raise RuntimeError("begin() starts a run")
         return self._writer
 
 
-class ReferenceClient:
+class ReferenceClient(_Side):
     """A client session of the reference."""
 
     def __init__(self, script: Script) -> None:
         first = next(iter(script.header.agents), "assistant")
         providers = provider_names(script.header.agents)
         self._reader = wire_named(script.wire).open_reader(agent_id=first, providers=providers)
-        self._rendering = _Rendering(script)
-        self.user = self._reader.add_user_turn
-
-    @property
-    def version(self) -> int:
-        """A number that grows whenever a document could show a change."""
-        return self._reader.version
+        super().__init__(script, self._reader)
 
     def begin(self, agent_id: str, at: str) -> None:
         """Open a stream."""
@@ -161,19 +167,6 @@ class ReferenceClient:
         """End the stream."""
         self._reader.close(end.reason, end.at)
 
-    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
-        """Return the threads as of now, cut here if `cut` is given and the turn has not ended."""
-        return self._rendering.threads(self._reader.journal(cut, partial=self._rendering.partial))
-
-    def journal(self, cut: Interrupted | None = None, *, partial: bool = True) -> Journal:
-        """Return the journal as of now, cut here if `cut` is given and the turn goes on; `partial` with open parts."""
-        return self._reader.journal(cut, partial=partial)
-
-    @property
-    def written(self) -> Sequence[OpenResponse | Entry]:
-        """The entries of the last turn as they are written (`JournalWriter.written`)."""
-        return self._reader.written
-
     @property
     def state_name(self) -> str:
         """Where the stream stands, as a word for people."""
@@ -183,10 +176,6 @@ class ReferenceClient:
     def time(self) -> str:
         """When the latest chunk happened."""
         return self._reader.time
-
-    def findings(self) -> tuple[Finding, ...]:
-        """Return what the fold has reported."""
-        return tuple(self._reader.findings)
 
 
 class Reference:

@@ -58,8 +58,7 @@ def _first_difference(said: Any, given: Any, place: str) -> tuple[str, Any, Any]
 
 
 def _same_atom(said: Any, given: Any) -> bool:
-    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (said, given)]
-    if not all(numbers):
+    if not {type(said), type(given)} <= {int, float}:
         return type(said) is type(given) and bool(said == given)
     try:
         return float(said) == float(given)
