@@ -68,15 +68,18 @@ _TESTS: dict[ModuleType, tuple[str, ...]] = {
         "test_a_reader_says_where_its_stream_stands",
         "test_a_finding_is_known_before_its_stream_has_ended",
         "test_the_calls_that_a_stream_has_ended_are_known",
+        "test_a_run_that_is_reported_to_have_failed_in_a_text_goes_on_only_if_it_ends_in_order",
     ),
     test_ag_ui_writer: (
         "test_a_run_that_asks_ends_with_an_interrupt",
+        "test_a_run_that_asks_about_a_call_of_an_earlier_run_names_it",
         "test_a_call_of_an_earlier_run_is_answered_and_not_streamed_again",
         "test_the_next_run_of_a_thread_knows_which_calls_wait",
         "test_a_call_beside_a_text_without_a_word_says_so",
         "test_facts_are_sent_to_who_asks_for_them",
         "test_what_a_stream_says_beside_its_thread_is_how_it_ends",
         "test_deltas_are_split_into_the_smallest_that_there_are",
+        "test_an_error_before_another_agent_takes_over_does_not_fail_the_run",
         "test_an_error_with_another_word_for_the_end_of_the_run_keeps_the_word",
     ),
     test_ag_ui_folds: (

@@ -143,12 +143,16 @@ def test_a_finding_shows_what_came_and_what_is_right() -> None:
 
 
 def test_a_read_of_one_event_counts_it() -> None:
-    """As in a live stream: a finding is at the event of the whole stream, and not of its read."""
+    """As in a live stream: a finding is at the event, or the byte, of the whole stream, and not of its read."""
     judge = Judge()
-    for frame in run_of({**END, "type": "TEXT_MESSAGE_START"}, WORD, END, END).split(b"\n\n")[:-1]:
+    whole = run_of({**END, "type": "TEXT_MESSAGE_START"}, WORD, END, END)
+    for frame in whole.split(b"\n\n")[:-1]:
         judge.feed(frame + b"\n\n")
+    judge.feed(b": bye\r\n")
     judge.close()
-    assert [(one.code, one.place.event) for one in judge.findings] == [("ag-ui-not-open", 4)]
+    (line_ends,) = (one.place.byte for one in judge.findings if one.code == "ag-ui-line-ends")
+    assert line_ends == len(whole + b": bye")
+    assert [one.place.event for one in judge.findings if one.code == "ag-ui-not-open"] == [4]
     assert judge.events == 6
 
 

@@ -45,6 +45,14 @@ def test_a_run_that_asks_ends_with_an_interrupt() -> None:
         assert judge_stream(to_bytes(events)).findings == []
 
 
+def test_a_run_that_asks_about_a_call_of_an_earlier_run_names_it() -> None:
+    """By its own id: this run has not streamed it, and gives no other (rule 87)."""
+    encoder = AgUiEncoder(thread_id="t", run_id="r", waiting=("c1",))
+    _, _, asks, *_ = asked("c1")
+    events = [event for chunk in ({"type": "start"}, asks, {"type": "finish"}) for event in encoder.feed(chunk)]
+    assert events[-1]["outcome"]["interrupts"] == [{"id": "a-c1", "reason": "tool_call", "toolCallId": "c1"}]
+
+
 def test_deltas_are_split_into_the_smallest_that_there_are() -> None:
     """Texts, thoughts and arguments, one UTF-16 unit at a time; nothing else, nor what carries something of ours."""
     for kind in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS"):
