@@ -7,14 +7,26 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from benchmarks.bodies import READ, reads_of, steps
-from benchmarks.core_figures import CHUNKS_OF_A_STEP, MILLION
-from benchmarks.figures import Pair, figure
+from benchmarks.core_figures import CHUNKS_OF_A_STEP, MILLION, judge_programs, programs_of_thirty
+from benchmarks.figures import FIGURES, Pair, figure
 from benchmarks.least_fold import check_least, least_journal
+from benchmarks.least_program import check_least_program, least_program
+from benchmarks.least_wires import play_asked, record_asked
 from benchmarks.stream import decode, fold
-from benchmarks.suite_figures import THERE, ended_processes, in_processes, play_on, receive, record, spread_ids
+from benchmarks.suite_figures import (
+    THERE,
+    ended_processes,
+    in_processes,
+    play_on,
+    play_over,
+    receive,
+    record,
+    spread_ids,
+)
 
 from tpharness.resources import scenarios_dir
 from tpharness.run.play import PlayedCase
@@ -23,7 +35,7 @@ from tpharness.run.variants import rechunk_deltas, rechunk_event_deltas, rechunk
 from tpharness.scenario import load_scenario
 from tpharness.targets.contract import Script
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, receive_turns, serve_turns
-from tpharness.wires.registry import wire_named
+from tpharness.wires.registry import DEFAULT_WIRE, WIRES, wire_named
 
 __all__: list[str] = []
 
@@ -51,6 +63,77 @@ def journal_and_least(size: int) -> Pair:
     reads = reads_of(b"".join(_events(size)), READ)
     check_least(reads)
     return Pair(ours=lambda: fold(reads), peer=lambda: least_journal(reads))
+
+
+@figure("the same, one event a read / bare typed decoding", unit="chunk", peers=["msgspec"])
+def least_one_by_one(size: int) -> Pair:
+    """Each event is a read, as in a live stream: its end is looked for, and one decoded."""
+    events = _events(size)
+    raw = [event[6:-2] for event in events[:-1]]
+    return Pair(ours=lambda: least_journal(events), peer=lambda: decode(raw))
+
+
+@figure("bytes to journal, one event a read / the least that gives it", unit="chunk", at_most=2)
+def journal_and_least_one_by_one(size: int) -> Pair:
+    """The same for a live stream."""
+    events = _events(size)
+    check_least(events)
+    return Pair(ours=lambda: fold(events), peer=lambda: least_journal(events))
+
+
+@figure(
+    "the least of a generated program / encoding and folding it",
+    unit="program",
+    head=100,
+    sizes=(100,),
+    peers=["msgspec"],
+)
+def least_of_a_program(size: int) -> Pair:
+    """Threads at each place, compared and read once, on top of what makes them."""
+    made, pair = programs_of_thirty(size), FIGURES["fuzz-program"].make(size)
+    if not isinstance(pair, Pair):
+        raise TypeError("programs are compared with encoding and folding them")
+    return Pair(ours=lambda: [least_program(one) for one in made], peer=pair.peer)
+
+
+@figure(
+    "a generated program with every check / the least of it",
+    unit="program",
+    at_most=2,
+    head=100,
+    sizes=(100,),
+    peers=["msgspec"],
+)
+def program_and_least(size: int) -> Pair:
+    """Rules, histories, growth and all other checks come on top."""
+    made = programs_of_thirty(size)
+    for one in made:
+        check_least_program(one)
+    return Pair(ours=lambda: judge_programs(made), peer=lambda: [least_program(one) for one in made])
+
+
+@figure("one wire and the plays of the other alone / one wire", unit="scenario", head=100, sizes=(100,))
+def least_of_two_wires(size: int) -> Pair:
+    """What playing alone takes, whatever is judged."""
+    return Pair(ours=_with_other_wires(size), peer=lambda: play_on("reference", size))
+
+
+@figure("both wires / one wire and the plays of the other alone", unit="scenario", at_most=1.5, head=100, sizes=(100,))
+def wires_and_least(size: int) -> Pair:
+    """Files, streams, sweeps, the comparison of both wires and every check over the second come on top."""
+    return Pair(ours=lambda: play_over(WIRES, size), peer=_with_other_wires(size))
+
+
+def _with_other_wires(size: int) -> Callable[[], None]:
+    """Return what plays one run, and the plays of all other wires alone."""
+    others = [wire for wire in WIRES if wire != DEFAULT_WIRE]
+    asked = [one for wire in others for one in record_asked(lambda wire=wire: play_over([wire], size), wire)]  # type: ignore[misc]
+
+    def play() -> None:
+        play_on("reference", size)
+        play_asked(asked)
+
+    return play
 
 
 @figure(

@@ -32,6 +32,7 @@ class Unstepped:
         self.receive = self._reference.receive
         self.adopt = self._reference.adopt
         self.resolve = self._reference.resolve
+        self.answer = self._reference.answer
 
 
 def seconds(server: str, client: str, ids: Sequence[str], repeat: int) -> tuple[float, int]:

@@ -56,6 +56,12 @@ def main() -> int:
     options.add_argument("--sizes", type=int, nargs="+", help="sizes in place of each figure's own")
     options.add_argument("--quick", action="store_true", help="only the size that the verdict is on")
     options.add_argument("--write", action="store_true", help=f"write {PAGE.name} and {PICTURE.name}")
+    options.add_argument(
+        "--points",
+        type=Path,
+        metavar="FILE",
+        help="keep what is measured in FILE, and take what is there from earlier calls: a table in several calls",
+    )
     options.add_argument("--one", metavar="KEY", help="take one figure in this process, and print it as JSON")
     args = options.parse_args()
     for key in {*args.keys, args.one} - {None, *FIGURES}:
@@ -65,7 +71,8 @@ def main() -> int:
         print(json.dumps([asdict(figure.measure(size)) for size in args.sizes]))
         return 0
     source = FOLDER / "src"
-    points: dict[str, list[Point]] = {}
+    kept = json.loads(args.points.read_text("utf-8")) if args.points and args.points.exists() else {}
+    points = {key: [Point(**one) for one in kept[key]] for key in FIGURES if key in kept}
     before: dict[str, list[Point]] = {}
     rows = []
     with tempfile.TemporaryDirectory() as bytecode:
@@ -76,8 +83,11 @@ def main() -> int:
             points[key] = measure(key, source, sizes, bytecode)
             rows += rows_of(FIGURES[key], points[key], before.get(key, ()))
             print(f"{key}: {rows[-len(points[key]) - 1].value}", file=sys.stderr)
+            if args.points:
+                args.points.write_text(json.dumps({one: [*map(asdict, points[one])] for one in points}), "utf-8")
     if args.write:
         machine = f"{platform.python_implementation()} {platform.python_version()} on {platform.machine()}"
+        points = {key: points[key] for key in FIGURES if key in points}
         peers = sorted({peer_version(peer) for key in points for peer in FIGURES[key].peers})
         text = page_table(points, before, f"{machine}, {os.cpu_count()} cores", peers)
         PAGE.write_text(replace_measured(PAGE.read_text("utf-8"), text), "utf-8")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks import core_figures, performance, performance_page, table
+from benchmarks import core_figures, least_program, least_wires, performance, performance_page, table
 from benchmarks.figures import FIGURES, Pair, Point
 
 from tpharness.run import RunOptions, run_suite
@@ -24,6 +25,8 @@ SHARED = {
     "figures",
     "floor_figures",
     "least_fold",
+    "least_program",
+    "least_wires",
     "long_streams",
     "performance_page",
     "played_disk",
@@ -130,9 +133,57 @@ def test_the_measured_part_of_the_page_is_replaced_and_nothing_else() -> None:
     assert performance_page.replace_measured(new, "new\n") == new
 
 
+def test_a_table_is_made_in_several_calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What earlier calls have measured is kept in a file, and the last one writes all of it in the order of figures."""
+    monkeypatch.setattr(performance, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(performance, "PICTURE", tmp_path / "picture.svg")
+    monkeypatch.setattr(
+        performance,
+        "measure",
+        lambda key, _source, sizes, _code: [Point(key=key, size=one, value=1.5, low=1, high=2) for one in sizes],
+    )
+    performance.PAGE.write_text(f"{performance_page.BEGIN}\n{performance_page.END}\n", "utf-8")
+    points = str(tmp_path / "points.json")
+    for arguments in (["documents"], ["data-chunk", "--write"]):
+        monkeypatch.setattr("sys.argv", ["performance", "--points", points, *arguments])
+        assert performance.main() == 0
+    measured = performance.PAGE.read_text("utf-8")
+    assert 0 < measured.index(FIGURES["data-chunk"].name) < measured.index(FIGURES["documents"].name)
+    assert "data-chunk" in performance.PICTURE.read_text("utf-8")
+
+
+def test_the_floor_of_a_program_shows_what_is_shown_at_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the row ends with an error."""
+    made = next(
+        one for one in core_figures.programs_of_thirty(20) if any(reason == "timeout" for *_, reason in one.cuts)
+    )
+    least_program.check_least_program(made)
+    *places, end = least_program.least_program(made)
+    for wrong in ([*places, {}], [*({} for _ in places), end]):
+        monkeypatch.setattr(least_program, "least_program", lambda _, shown=wrong: shown)
+        with pytest.raises(SystemExit, match="shows other threads"):
+            least_program.check_least_program(made)
+
+
+def test_the_floor_of_a_wire_gives_the_threads_of_the_run() -> None:
+    """The server plays three times, the client five; what is asked over the other wire is left out."""
+    ids = ("parts/every-kind-in-one-response",)
+
+    def play() -> None:
+        deque(run_suite(RunOptions(ids=ids, wire="ag-ui")), maxlen=0)
+
+    asked = least_wires.record_asked(play, "ag-ui")
+    assert [one.turns is None for one in asked].count(True) == 3
+    assert len(asked) == 3 + 5
+    least_wires.play_asked(asked)
+    with pytest.raises(SystemExit, match="gives other threads"):
+        least_wires.play_asked([replace(asked[-1], threads={})])
+
+
 def test_the_target_in_process_of_the_suite_over_http_passes() -> None:
     """It stands beside the targets over HTTP, so it has to do what the reference declares, contents included."""
     here = "python:benchmarks.http_suite:Unstepped"
-    *_, finished = run_suite(RunOptions(ids=("parts/every-kind-in-one-response",), server=here, client=here))
+    asked = ("parts/every-kind-in-one-response", "carriers/all-facts")  # the second asks for what a target may answer
+    *_, finished = run_suite(RunOptions(ids=asked, server=here, client=here))
     assert isinstance(finished, RunFinished)
     assert finished.passed, finished.counts
