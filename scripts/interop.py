@@ -1,7 +1,7 @@
 """Every server against every client: plays all pairs, and writes conformance/interop.json and docs/INTEROP.md.
 
 python scripts/interop.py            # play, then write both
-python scripts/interop.py --client reference --client peer:ai-sdk-client   # only these; others stay as they were played
+python scripts/interop.py --client peer:ai-sdk-client   # only its pairs; others stay as they were played
 python scripts/interop.py --wire ag-ui   # only the pairs over AG-UI
 python scripts/interop.py --server peer:langgraph-ag-ui   # only those of this server
 python scripts/interop.py --render   # write the page again from what was played
@@ -39,14 +39,16 @@ AG_UI_PAIRS = [
     ("peer:langgraph-ag-ui", "reference"),
     ("peer:strands-ag-ui", "reference"),
     ("peer:tanstack-ai-server", "reference"),
+    ("reference", "peer:tanstack-ai-client"),
 ]
 """What is played over AG-UI: each peer with the reference."""
 THEMES = {
     "peer:langgraph-ag-ui": ("histories",),
     "peer:strands-ag-ui": ("histories",),
     "peer:tanstack-ai-server": ("basics", "cycles", "documents", "histories", "interruptions"),
+    "peer:tanstack-ai-client": ("basics", "documents", "histories"),
 }
-"""Of which themes a server plays the scenarios, where it does not play all."""
+"""Of which themes a peer plays the scenarios, where it does not play all."""
 PATIENCE = Patience(answer=30.0, silence=30.0, settle=10.0, limit=1.0)
 """A peer on a busy machine is slow, which says nothing of it."""
 TEMPLATE = ROOT / "scripts" / "interop.md"
@@ -69,7 +71,7 @@ def play(chosen: Sequence[tuple[str, str]], before: dict[str, Any]) -> dict[str,
         counts: collections.Counter[str] = collections.Counter()
         departures: collections.Counter[str] = collections.Counter()
         wrong = []
-        ids = THEMES.get(server, ())
+        ids = THEMES.get(server, THEMES.get(client, ()))
         for event in run_suite(RunOptions(server=server, client=client, wire=wire, ids=ids, patience=PATIENCE)):
             if isinstance(event, RunStarted):
                 names[server], names[client] = event.server, event.client
@@ -212,14 +214,13 @@ def main() -> None:
     """Play, unless told to write only, and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--render", action="store_true")
-    parser.add_argument("--client", action="append", choices=CLIENTS)
+    parser.add_argument("--client", action="append", choices=sorted({client for _, client in (*PAIRS, *AG_UI_PAIRS)}))
     parser.add_argument("--server", action="append", choices=sorted({server for server, _ in (*PAIRS, *AG_UI_PAIRS)}))
     parser.add_argument("--wire", choices=("vsp", "ag-ui"))
     options = parser.parse_args()
     if not options.render:
-        chosen = [pair for pair in PAIRS if pair[1] in (options.client or CLIENTS) and options.wire != "ag-ui"]
-        chosen += [] if options.client or options.wire == "vsp" else AG_UI_PAIRS
-        chosen = [pair for pair in chosen if pair[0] in (options.server or pair)]
+        pairs = {"vsp": PAIRS, "ag-ui": AG_UI_PAIRS}.get(options.wire, PAIRS + AG_UI_PAIRS)
+        chosen = [pair for pair in pairs if pair[1] in (options.client or pair) and pair[0] in (options.server or pair)]
         data = play(chosen, json.loads(DATA.read_text("utf-8")))
         DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(render(json.loads(DATA.read_text("utf-8"))), encoding="utf-8")

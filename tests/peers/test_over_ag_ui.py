@@ -24,7 +24,7 @@ from tpharness.targets.peers import PeerClient
 from tpharness.verdict import ResultReady
 
 CLIENT = "peer:ag-ui-client"
-ON_NODE = ("peer:tanstack-ai-server",)
+ON_NODE = ("peer:tanstack-ai-server", "peer:tanstack-ai-client")
 EVENTS: list[dict[str, Any] | str] = [
     {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
     {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "find"},
@@ -60,18 +60,19 @@ def test_the_server_departs_only_as_its_baseline_says(chosen_scenarios: ChosenSc
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=[pytest.mark.node] if one in ON_NODE else []) for one in THEMES]
 )
-def test_a_server_that_plays_some_themes_departs_only_as_its_baseline_says(
+def test_a_peer_that_plays_some_themes_departs_only_as_its_baseline_says(
     chosen_scenarios: ChosenScenarios, name: str
 ) -> None:
-    """Three frameworks: in a sample one of the cuts as well, which the tenth may not have."""
+    """In a sample one of the cuts as well, which the tenth may not have."""
     ids = chosen_scenarios(0, *THEMES[name])
     whole = ids == THEMES[name]
     played = ids if whole else (*ids, "histories/k06-mid-arguments")
-    events = run_suite(RunOptions(server=name, wire="ag-ui", ids=played, patience=SLOW))
+    pair = ("reference", name) if name.endswith("-client") else (name, "reference")
+    events = run_suite(RunOptions(server=pair[0], client=pair[1], wire="ag-ui", ids=played, patience=SLOW))
     results = [event.result for event in events if isinstance(event, ResultReady)]
     assert list(wrong(results)) == []
     assert results
-    assert not whole or counted(results) == told(name, "reference")
+    assert not whole or counted(results) == told(*pair)
 
 
 @pytest.mark.node

@@ -122,12 +122,15 @@ _BUILT_IN = (
         )
         for name, reads in (("", "events"), ("-one-read", "one"))
     ),
-    Peer(
-        name="tanstack-ai-server",
-        command=("{node}", "{scripts}/server.mjs", "--port", "{port}"),
-        packages="tanstack_ai",
-        shared=("ai_sdk",),
-        wire="ag-ui",
+    *(
+        Peer(
+            name=f"tanstack-ai-{role}",
+            command=("{node}", f"{{scripts}}/{role}.mjs", "--port", "{port}"),
+            packages="tanstack_ai",
+            shared=("ai_sdk", "ag_ui"),
+            wire="ag-ui",
+        )
+        for role in ("server", "client")
     ),
     Peer(
         name="ai-sdk-browser",

@@ -4,16 +4,16 @@ const ROUNDS = 6; // rounds of the event loop: more than the package takes for o
 const STOP = /\n: ?tp stop\r?\n/;
 const STOP_LENGTH = "\n: tp stop\r".length;
 
-const settled = async () => {
+const someRounds = async () => {
   for (let round = 0; round < ROUNDS; round += 1) await new Promise((done) => setImmediate(done));
 };
 
 /**
  * The same bytes: all in one read, or one event a read. At the comment `: tp stop` the user presses stop; that, and the
- * error of a body that breaks off, happen when what came before has been read.
+ * error of a body that breaks off, happen when what came before has been read, which `settled` waits for.
  */
-export function regrouped(body, inOneRead, stop) {
-  const pieces = grouped(body, inOneRead, stop);
+export function regrouped(body, inOneRead, stop, settled = someRounds) {
+  const pieces = grouped(body, inOneRead, stop, settled);
   return new ReadableStream(
     {
       async pull(controller) {
@@ -32,7 +32,7 @@ export function regrouped(body, inOneRead, stop) {
   );
 }
 
-async function* grouped(body, inOneRead, stop) {
+async function* grouped(body, inOneRead, stop, settled) {
   let held = Buffer.alloc(0);
   let tail = "\n";
   try {
