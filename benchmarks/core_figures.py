@@ -128,7 +128,6 @@ def data_chunk(size: int) -> Pair:
     "Pydantic AI's adapter / ours, events encoded and recorded",
     unit="event",
     at_least=3,
-    sizes=MILLION,
     peers=["pydantic-ai-slim"],
 )
 def server_side(size: int) -> Pair:

@@ -137,7 +137,7 @@ def _with_other_wires(size: int) -> Callable[[], None]:
 
 
 @figure(
-    "reading its files and playing its cases alone / folding its streams once", unit="scenario", head=504, sizes=(504,)
+    "reading its files and playing its cases alone / folding its streams once", unit="scenario", head=252, sizes=(252,)
 )
 def plays_in_process(size: int) -> Pair:
     """What the sides of a run do, and the files that say it."""
@@ -149,8 +149,8 @@ def plays_in_process(size: int) -> Pair:
     "the suite in process / reading its files and playing its cases alone",
     unit="scenario",
     at_most=2,
-    head=504,
-    sizes=(504,),
+    head=252,
+    sizes=(252,),
 )
 def suite_and_plays(size: int) -> Pair:
     """Sweeps, the look at every change, comparing and judging come on top of what the two sides do."""

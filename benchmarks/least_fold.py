@@ -1,13 +1,16 @@
 """The least that gives the journal of a stream of `bodies.steps`: what no fold in Python can do without.
 
-Events are cut out of the reads and decoded, pieces appended to their part and joined at its end, records made of what
-stays. No order is judged, no byte of an event looked at, no finding kept, and nothing else is known to come. It is the
-floor of what `stream.fold` takes, and gives the same journal or ends with an error.
+Events are cut out of the reads and decoded, pieces appended to their part and joined at its end, the input of a call
+compared with its pieces, records made of what stays. No order is judged, no byte of an event looked at, no finding
+kept, and nothing else is known to come. It is the floor of what `stream.fold` takes, and gives the same journal or ends
+with an error.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import orjson
 
 from tpharness.journal import AgentTurn, Completed, Journal, Log, Part, Response, Return, Segment, Streamed
 from tpharness.wires.vsp import records as c
@@ -50,7 +53,8 @@ def least_journal(reads: list[bytes]) -> Journal:
                 calls[chunk.tool_call_id] = []
                 names[chunk.tool_call_id] = chunk.tool_name
             elif record is c.ToolInputAvailableChunk:
-                "".join(calls.pop(chunk.tool_call_id))
+                if orjson.dumps(chunk.input) != "".join(calls.pop(chunk.tool_call_id)).encode():
+                    raise SystemExit("the input of a call of this benchmark is not what its deltas say")
                 fields = {"tool_name": chunk.tool_name, "tool_call_id": chunk.tool_call_id, "args": chunk.input}
                 parts.append(Part(kind="tool-call", fields=fields, streamed=streamed))
             elif record is c.ToolOutputAvailableChunk:

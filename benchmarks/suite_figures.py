@@ -80,7 +80,7 @@ def record(size: int) -> list[tuple[Script, PlayedCase]]:
     return list(zip(scripts, played, strict=True))
 
 
-@figure("the suite in process / folding its streams once", unit="scenario", head=504, sizes=(100, 504))
+@figure("the suite in process / folding its streams once", unit="scenario", head=252, sizes=(252,))
 def in_process(size: int) -> Pair:
     """Everything that a run does, from the files to the verdicts, against bytes to the threads of every version."""
     recorded = record(size)
