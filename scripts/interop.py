@@ -43,8 +43,8 @@ AG_UI_PAIRS = [
 ]
 """What is played over AG-UI: each peer with the reference."""
 THEMES = {
-    "peer:langgraph-ag-ui": ("histories",),
-    "peer:strands-ag-ui": ("histories",),
+    "peer:langgraph-ag-ui": ("basics", "cycles", "histories"),
+    "peer:strands-ag-ui": ("basics", "cycles", "histories"),
     "peer:tanstack-ai-server": ("basics", "cycles", "documents", "histories", "interruptions"),
     "peer:tanstack-ai-client": ("basics", "documents", "histories"),
 }
