@@ -483,7 +483,13 @@ func (r *run) play(turn givenTurn) {
 			reason = cut.Reason
 		}
 		if cut.Tell == "abort" {
-			r.carry(object{"interrupted_at": cut.At})
+			facts := object{"interrupted_at": cut.At}
+			switch cut.Reason {
+			case "user_cancelled", "network_failure", "timeout", "safety_halt", "error":
+			default: // R27: only a carrier can name it
+				facts["reason"] = cut.Reason
+			}
+			r.carry(facts)
 			r.send(object{"type": "abort", "reason": cut.Reason})
 			r.out.WriteString("data: [DONE]\n\n")
 			r.flush(nil)

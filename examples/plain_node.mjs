@@ -520,7 +520,8 @@ class Run {
     if (this.thread.turn.end != null) return [];
     this.thread.interrupt(reason, at);
     this.at = at;
-    return tell ? [...this.carry(), { type: "abort", reason }] : [];
+    const own = KNOWN_REASONS.has(reason) ? null : reason; // R27: only a carrier can name it
+    return tell ? [...this.carry({ reason: own }), { type: "abort", reason }] : [];
   }
 
   /** Tell what the stream does not say (R39). What holds already is not said again. */
@@ -1435,7 +1436,8 @@ class Client {
   on_abort(chunk) {
     this.enter();
     this.useUp();
-    const reason = KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled";
+    const told = this.facts.reason || (KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled"); // R27
+    const reason = told === "incomplete_stream" ? "network_failure" : told;
     this.thread.interrupt(reason, this.facts.interrupted_at ?? this.at);
     this.over = true;
   }

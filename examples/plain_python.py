@@ -579,7 +579,8 @@ class Run:
             return []
         self.thread.interrupt(reason, at)
         self.at = at
-        return [*self.carry(), {"type": "abort", "reason": reason}] if tell else []
+        own = None if reason in KNOWN_REASONS else reason  # R27: only a carrier can name it
+        return [*self.carry(reason=own), {"type": "abort", "reason": reason}] if tell else []
 
     def carry(self, **facts: Any) -> Iterator[Json]:
         """Tell what the stream does not say (R39). What holds already is not said again."""
@@ -1463,7 +1464,9 @@ class Client:
 
     def on_abort(self, chunk: Json) -> None:
         told = chunk.get("reason")
-        reason = told if told in KNOWN_REASONS else "user_cancelled"
+        reason = self.facts.get("reason") or (told if told in KNOWN_REASONS else "user_cancelled")  # R27
+        if reason == "incomplete_stream":
+            reason = "network_failure"
         self.use_up()
         self.thread.interrupt(reason, self.facts.get("interrupted_at", self.at))
         self.over = True
