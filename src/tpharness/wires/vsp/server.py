@@ -40,6 +40,8 @@ Chunks = list[dict[str, Any] | KnownChunk]
 """What `encode_sse` writes; `to_wire` makes objects of all of them."""
 
 _SOURCE_FIELDS = {"source_id": "sourceId", "media_type": "mediaType"}
+_SAID_LATER = ("text", "thinking", "tool-call", "builtin-tool-call", "builtin-tool-return")
+"""Parts that have said something when they are complete, or known to have a call."""
 _DELTAS = {"text": "text", "reasoning": "thinking", "tool-input": "tool_call"}
 _WIRE_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_call": "tool-calls"}
 
@@ -82,7 +84,9 @@ class Encoder:
         self._returned: set[str] = set()
         self._facts: dict[str, Any] = {}
         self._in_step = self._responding = self._usage_sent = False
-        self._said = False  # whether a complete part, a return or a prompt has come (R9)
+        self._said = False  # whether a complete part, a return or a prompt has come (R9),
+        self._said_by_response = False  # or a part of the response that streams, which a reset takes back
+        self._begun_again: set[str] = set()  # calls of it whose id an answered call had
         self._last_finish: str | None = None
         self._serial = 0
         self._user: Sequence[Mapping[str, Any]] = ()
@@ -131,7 +135,7 @@ class Encoder:
         return chunks
 
     def _prompts(self, prompts: Sequence[Mapping[str, Any]]) -> Chunks:
-        if not self._said:
+        if not (self._said or self._said_by_response):
             prompts = new_prompts(prompts, self._user)  # R9
         if not prompts:
             return []
@@ -151,9 +155,10 @@ class Encoder:
             chunks += [*self._end_step(), *self._carry(**self._facts), {"type": "start-step"}]
             self._in_step = self._responding = True
             self._parts, self._calls, self._unsent = {}, {}, {}
-            self._provider_outputs, self._last_finish = set(), None
+            self._provider_outputs, self._begun_again, self._last_finish = set(), set(), None
+            self._said, self._said_by_response = self._said or self._said_by_response, False
         kind, content = part["part_kind"], part.get("content")
-        self._said = self._said or kind not in ("text", "thinking", "tool-call", "builtin-tool-call")
+        self._said_by_response = self._said_by_response or kind not in _SAID_LATER
         match kind:
             case "text" | "thinking":
                 word = "text" if kind == "text" else "reasoning"
@@ -180,7 +185,9 @@ class Encoder:
     def _call_start(self, index: int, part: Mapping[str, Any]) -> Chunks:
         call_id, name, args = part["tool_call_id"], part["tool_name"], part.get("args")
         self._parts[index] = ("tool-input", call_id)
-        self._returned.discard(call_id)
+        if call_id in self._returned:
+            self._begun_again.add(call_id)
+            self._returned.discard(call_id)
         self._announced.discard(call_id)
         more = provider_fields(part)
         self._provider_calls.discard(call_id)
@@ -200,6 +207,7 @@ class Encoder:
         call_id = part["tool_call_id"]
         if call_id not in self._provider_calls:
             return []  # R36: the recorder reports it
+        self._said_by_response = True
         self._provider_calls.discard(call_id)
         self._provider_outputs.add(call_id)
         output = {"type": "tool-output-available", "toolCallId": call_id, "providerExecuted": True}
@@ -208,8 +216,8 @@ class Encoder:
     def _part_delta(self, event: Mapping[str, Any]) -> Chunks:
         word, ident = self._parts.get(event["index"], ("", ""))
         delta = event["delta"]
-        if delta["part_delta_kind"] != _DELTAS.get(word):
-            return []
+        if not self._responding or delta["part_delta_kind"] != _DELTAS.get(word):
+            return []  # R36: the recorder reports it
         if word == "text":
             return [TextDeltaChunk(id=ident, delta=delta["content_delta"])]
         if word == "reasoning":
@@ -234,8 +242,10 @@ class Encoder:
         word, ident = self._parts.get(event["index"], ("", ""))
         if word not in ("text", "reasoning") or event["part"]["part_kind"] != _DELTAS[word]:
             return []  # R10: a call is complete at the end of its response
+        if not self._responding:
+            return []  # R36: the recorder reports it
         self._parts[event["index"]] = ("whole", "")
-        self._said = True
+        self._said_by_response = True
         facts = {**self._metadata[event["index"]], **end_metadata(word, event["part"])}
         metadata = {"providerMetadata": {"pydantic_ai": facts}} if facts else {}
         return [{"type": f"{word}-end", "id": ident, **metadata}]
@@ -361,7 +371,8 @@ class Encoder:
         self._provider_calls = (self._provider_calls | self._provider_outputs) - self._calls.keys()
         self._parts, self._calls, self._unsent = {}, {}, {}
         self._outstanding, self._provider_outputs = set(), set()
-        self._responding = False
+        self._returned |= self._begun_again
+        self._responding = self._said_by_response = False
         return [{"type": "reset-step"}]
 
     def _agent_start(self, event: Mapping[str, Any]) -> Chunks:
@@ -369,7 +380,7 @@ class Encoder:
             return []  # it is running already
         chunks = self._end_step()
         self._facts, self._last_finish, self._usage_sent = {}, None, False  # those of the agent before (R17, R27, R45)
-        self._agent_id, self._said = event["agent_id"], False
+        self._agent_id, self._said, self._said_by_response = event["agent_id"], False, False
         return [*chunks, *self._carry(agent_id=self._agent_id, started_at=self._at)]
 
     def _result(self, event: Mapping[str, Any]) -> Chunks:
@@ -429,7 +440,7 @@ class Encoder:
         held = call["args"] if call["args"] is not None else parse_tool_args(text) if text else {}
         call["input"] = call.get("given", held)
         del self._unsent[call_id]
-        self._said = True
+        self._said_by_response = True
         if not call["more"]:  # R42: nobody waits for what the provider executes
             self._announced.add(call_id)
             self._outstanding.add(call_id)
