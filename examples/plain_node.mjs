@@ -843,7 +843,7 @@ class Run {
       this.thread.complete(this.at);
       this.turn = this.thread.begin(event.agent_id, this.at);
     } else {
-      Object.assign(this.turn, { agentId: event.agent_id, startedAt: this.at }); // nothing was said in another's name
+      Object.assign(this.turn, { agentId: event.agent_id, startedAt: this.at, last: null }); // nothing was said in another's name
     }
     this.told = {};
     this.asked = {}; // the name of a model goes with its agent (R45)
@@ -1196,7 +1196,7 @@ class Client {
         this.facts = pick(this.facts, "timestamp");
         this.last = null;
       }
-      this.thread.turn.agentId = agent;
+      Object.assign(this.thread.turn, { agentId: agent, last: null });
     }
     if (this.started && told.started_at) this.thread.turn.startedAt = told.started_at;
     // the end of a response may name the model that answered

@@ -897,7 +897,7 @@ class Run:
             self.thread.complete(self.at)
             self.turn = self.thread.begin(event["agent_id"], self.at)
         else:  # nothing was said in another's name
-            self.turn.agent_id, self.turn.started_at = event["agent_id"], self.at
+            self.turn.agent_id, self.turn.started_at, self.turn.last = event["agent_id"], self.at, None
         self.told, self.asked = {}, {}
         yield from self.carry(agent_id=event["agent_id"], started_at=self.at)
 
@@ -1240,7 +1240,7 @@ class Client:
                 self.thread.begin(agent, told.get("timestamp") or self.at)
                 self.blocks, self.last = {}, None
                 self.facts = {k: v for k, v in self.facts.items() if k == "timestamp"}
-            self.thread.turn.agent_id = agent
+            self.thread.turn.agent_id, self.thread.turn.last = agent, None
         if self.started and "started_at" in told:
             self.thread.turn.started_at = told["started_at"]
         if self.started and self.thread.response is not None:  # whose end may name the model that answered

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.journal.writer import JournalWriter
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
 
 AT = "2025-01-20T10:00:00Z"
 IDS = ("a", "b", "c")
@@ -96,3 +99,25 @@ def test_a_cut_takes_no_more_of_a_long_thread(held: bool) -> None:
             most.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     assert min(most) < 10_000
+
+
+def test_late_returns_stand_in_the_order_in_which_their_calls_started() -> None:
+    """R11: the call that starts first has its arguments last, and its return comes last, in another turn (R61)."""
+    writer = JournalWriter()
+    writer.begin_turn("agent", AT)
+    writer.begin_response(AT)
+    first, second = (
+        writer.open_part("tool-call", {"tool_name": "t", "tool_call_id": name}, None) for name in ("first", "second")
+    )
+    writer.close_part(second, args={})
+    writer.close_part(first, args={})
+    writer.finish_response()
+    writer.complete_turn(AT)
+    writer.begin_turn("agent", AT)
+    for name in ("second", "first"):
+        writer.add_return(name, "tool-return", {"tool_name": "t", "tool_call_id": name, "content": 1}, AT)
+    writer.complete_turn(AT)
+    header = ThreadHeader(thread_id="00000000-0000-4000-8000-000000000000", created_at=AT, agents={})
+    thread: Any = DIALECTS[Version.V0_0_4].renderer(header, Readings()).render(writer.journal())
+    answered = [part["tool_call_id"] for message in thread["turns"][1]["messages"] for part in message["parts"]]
+    assert answered == ["first", "second"]

@@ -23,7 +23,7 @@ _STREAMED = {
 class OpenPart(msgspec.Struct, eq=False, gc=False):
     """Handle of a part that is streaming: give its deltas to `append`, then call `JournalWriter.close_part`.
 
-    `response` is the number of its response among those of the writer.
+    `response` is the number of its response among those of the writer, `number` that of a call that still streams.
     """
 
     kind: str
@@ -32,6 +32,7 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     text_field: str | None
     complete: bool = False
     call_key: int | None = None
+    number: int | None = None
     raw: str | None = None
     append: Callable[[str], None] = lambda _: None
     ended: bool = False

@@ -188,6 +188,8 @@ class JournalWriter:
         """Start a part in the open response; its joined pieces become the field `text_field`."""
         part = OpenPart(kind, fields, [], text_field, response=self._response_number)
         part.append = part.pieces.append
+        if kind == "tool-call":
+            part.number = self._take_number()
         self._need_response().parts.append(part)
         self.version += 1
         return part
@@ -381,7 +383,7 @@ class JournalWriter:
         self.version += 1
         self.provider_calls.note(part)
         if part.kind == "tool-call":
-            key, self._next_call = self._next_call, self._next_call + 1
+            key = self._take_number() if part.number is None else part.number
             self._note_change(part.fields["tool_call_id"])
             self._calls[part.fields["tool_call_id"]] = self._unanswered[part.fields["tool_call_id"]] = key
             self._call_names[key] = part.fields.get("tool_name", "")
@@ -389,6 +391,11 @@ class JournalWriter:
             response.calls[key] = None
             self._open_keys[key] = part.fields["tool_call_id"]
             self._held_in[key] = response, part
+
+    def _take_number(self) -> int:
+        """Return the number of the next call: they are numbered as they start, whichever is complete first (R11)."""
+        self._next_call += 1
+        return self._next_call - 1
 
     def _note_change(self, call_id: str) -> None:
         if self._held is not None:

@@ -40,8 +40,8 @@ Chunks = list[dict[str, Any] | KnownChunk]
 """What `encode_sse` writes; `to_wire` makes objects of all of them."""
 
 _SOURCE_FIELDS = {"source_id": "sourceId", "media_type": "mediaType"}
+# What these say counts when they are complete, or known to have a call.
 _SAID_LATER = ("text", "thinking", "tool-call", "builtin-tool-call", "builtin-tool-return")
-"""Parts that have said something when they are complete, or known to have a call."""
 _DELTAS = {"text": "text", "reasoning": "thinking", "tool-input": "tool_call"}
 _WIRE_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_call": "tool-calls"}
 
@@ -240,10 +240,8 @@ class Encoder:
 
     def _part_end(self, event: Mapping[str, Any]) -> Chunks:
         word, ident = self._parts.get(event["index"], ("", ""))
-        if word not in ("text", "reasoning") or event["part"]["part_kind"] != _DELTAS[word]:
+        if not self._responding or word not in ("text", "reasoning") or event["part"]["part_kind"] != _DELTAS[word]:
             return []  # R10: a call is complete at the end of its response
-        if not self._responding:
-            return []  # R36: the recorder reports it
         self._parts[event["index"]] = ("whole", "")
         self._said_by_response = True
         facts = {**self._metadata[event["index"]], **end_metadata(word, event["part"])}
