@@ -49,13 +49,7 @@ from tpharness.findings import Level, Place, shorten
 from tpharness.run.baselines import load_baseline
 from tpharness.targets.server_process import free_port
 from tpharness.trace.tape import Tape, recording
-from tpharness.verdict import (
-    CheckState,
-    Outcome,
-    Result,
-    RunEvent,
-    RunStarted,
-)
+from tpharness.verdict import CheckState, Outcome, Result, RunEvent, RunStarted
 from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.case_run import CaseRun
 from tpharness.verdict.result import THREAD_SUFFIX

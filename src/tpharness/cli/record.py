@@ -7,14 +7,7 @@ from typing import Annotated
 
 from tpharness.checking import input_file
 from tpharness.cli.options import Argument, Option
-from tpharness.cli.record_live import (
-    STREAM,
-    Wanted,
-    record_live,
-    say_recorded,
-    verdict_words,
-    write_recorded,
-)
+from tpharness.cli.record_live import STREAM, Wanted, record_live, say_recorded, verdict_words, write_recorded
 from tpharness.errors import UsageError
 from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of

@@ -20,15 +20,7 @@ from tpharness.judging_time import judging
 from tpharness.printable import counted
 from tpharness.protocol.jcs import CanonicalError
 from tpharness.protocol.versions import Version
-from tpharness.targets.contract import (
-    Packet,
-    ResumingClient,
-    RunScript,
-    Script,
-    SeededServer,
-    Stream,
-    TargetOutput,
-)
+from tpharness.targets.contract import Packet, ResumingClient, RunScript, Script, SeededServer, Stream, TargetOutput
 from tpharness.wires.contract import Wire
 from tpharness.wires.registry import wire_named
 

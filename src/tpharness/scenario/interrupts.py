@@ -13,13 +13,7 @@ from typing import Any
 from tpharness.protocol.reasons import KNOWN_REASONS, find_misspelt_reason
 from tpharness.scenario.eventlog import RESERVED_LABELS, EventLog
 from tpharness.scenario.fields import Fields, describe_node
-from tpharness.scenario.problems import (
-    BAD_VALUE,
-    CONTRADICTION,
-    CUT_OUTSIDE,
-    UNKNOWN_LABEL,
-    suggest_name,
-)
+from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, CUT_OUTSIDE, UNKNOWN_LABEL, suggest_name
 from tpharness.scenario.records import ClientCut, CutUnit, GivenStream, Interrupt, WireEnd
 from tpharness.scenario.yaml_nodes import ScalarNode
 from tpharness.server_events.events import shift

@@ -31,17 +31,7 @@ from tpharness.scenario.problems import (
     Problems,
     suggest_name,
 )
-from tpharness.scenario.records import (
-    AgentRun,
-    Clock,
-    Compare,
-    CutAt,
-    CutPlan,
-    CutSide,
-    Recorded,
-    Scenario,
-    Turn,
-)
+from tpharness.scenario.records import AgentRun, Clock, Compare, CutAt, CutPlan, CutSide, Recorded, Scenario, Turn
 from tpharness.scenario.script_clock import ScriptClock
 from tpharness.scenario.sources import EventSources
 from tpharness.scenario.turns import read_turns

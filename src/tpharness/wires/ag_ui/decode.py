@@ -15,13 +15,7 @@ from msgspec import inspect
 
 from tpharness.findings import Kind, json_type, shorten
 from tpharness.wires.ag_ui.objects import SINCE, RunAgentInput
-from tpharness.wires.ag_ui.records import (
-    EVENTS,
-    BaseEvent,
-    MessagesSnapshot,
-    ReasoningEncryptedValue,
-    RunStartedEvent,
-)
+from tpharness.wires.ag_ui.records import EVENTS, BaseEvent, MessagesSnapshot, ReasoningEncryptedValue, RunStartedEvent
 from tpharness.wires.ag_ui.violations import (
     INPUT_MALFORMED,
     MALFORMED,

@@ -13,15 +13,7 @@ import msgspec
 
 from tpharness.errors import UsageError
 from tpharness.wires.sse.writer import encode_data, encode_json
-from tpharness.wires.vsp.records import (
-    DONE,
-    RECORDS,
-    DataChunk,
-    Done,
-    Malformed,
-    UnknownChunk,
-    type_of,
-)
+from tpharness.wires.vsp.records import DONE, RECORDS, DataChunk, Done, Malformed, UnknownChunk, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
