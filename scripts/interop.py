@@ -52,6 +52,8 @@ THEMES = {
 PATIENCE = Patience(answer=30.0, silence=30.0, settle=10.0, limit=1.0)
 """A peer on a busy machine is slow, which says nothing of it."""
 TEMPLATE = ROOT / "scripts" / "interop.md"
+_LONG = 70
+"""Lines of a script beyond which the page names it and shows what it prints alone."""
 REPRODUCTIONS = ROOT / "docs" / "reproductions"
 
 
@@ -125,9 +127,9 @@ def smallest(departure: dict[str, Any]) -> str:
     return min(ids, key=size)
 
 
-def reports() -> list[dict[str, str]]:
-    """Return the reports: the file that shows a departure, its title, versions, what is expected, what it prints."""
-    found: list[dict[str, str]] = yaml.safe_load((REPRODUCTIONS / "reports.yaml").read_text("utf-8"))
+def reports() -> list[dict[str, Any]]:
+    """Return the reports: a file, what it shows by peer, its title, versions, what is expected, and what it prints."""
+    found: list[dict[str, Any]] = yaml.safe_load((REPRODUCTIONS / "reports.yaml").read_text("utf-8"))
     return found
 
 
@@ -176,29 +178,37 @@ def _sums(data: dict[str, Any], server: str, client: str) -> str:
     return f"{text} (of {pair['scenarios']} scenarios)" if few else text
 
 
+def files_without_us() -> dict[tuple[str, str], str]:
+    """Return for the target and the name of a departure the file that shows it without tpharness."""
+    shown = [(report["file"], *of_target) for report in reports() for of_target in report["shows"].items()]
+    return {(target, name): file for file, target, names in shown for name in names}
+
+
 def _departures() -> str:
-    rows = []
+    rows, alone = [], files_without_us()
     for one in departures():
         clauses = ", ".join(f"`{clause}`" for clause in one["clauses"])
         count = str(sum(map(len, one["cases"].values())))
-        rows.append(
-            [f"`{one['target']}`", one["title"], count, clauses, ", ".join(one["rulings"]), f"`{smallest(one)}`"]
-        )
-    return _table(["target", "departure", "cases", "clauses", "rulings", "the smallest scenario"], rows)
+        file = alone[one["target"], one["departure"]]
+        seen = f"[{file}](reproductions/{file})"
+        rulings = ", ".join(one["rulings"])
+        rows.append([f"`{one['target']}`", one["title"], count, clauses, rulings, f"`{smallest(one)}`", seen])
+    head = ["target", "departure", "cases", "clauses", "rulings", "the smallest scenario", "without tpharness"]
+    return _table(head, rows)
 
 
-def _report(report: dict[str, str]) -> str:
+def _report(report: dict[str, Any]) -> str:
     language = "python" if report["file"].endswith(".py") else "js"
     code = (REPRODUCTIONS / report["file"]).read_text("utf-8").rstrip()
+    long = len(code.splitlines()) > _LONG
+    shown = [f"It is [{report['file']}](reproductions/{report['file']})."] if long else [f"```{language}", code, "```"]
     lines = [
         "",
         f"### {report['title']}",
         "",
         f"Versions: {report['versions']}.",
         "",
-        f"```{language}",
-        code,
-        "```",
+        *shown,
         "",
     ]
     lines += [f"Expected: {report['expected']}", "", "Got:", "", "```", report["got"].rstrip(), "```"]

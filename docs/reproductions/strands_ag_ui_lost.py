@@ -17,6 +17,8 @@ CALLS = [
     {"contentBlockStop": {}},
     {"contentBlockStart": {"start": {"toolUse": {"name": "fail", "toolUseId": "c2"}}}},
     {"contentBlockStop": {}},
+    {"contentBlockStart": {"start": {"toolUse": {"name": "measure", "toolUseId": "c3"}}}},
+    {"contentBlockStop": {}},
 ]
 WORDS = [{"contentBlockDelta": {"delta": {"text": "Sunny."}}}, {"contentBlockStop": {}}]
 
@@ -48,11 +50,17 @@ def fail() -> str:
     raise ValueError("no weather")
 
 
+@tool  # type: ignore[untyped-decorator]
+def measure() -> dict[str, Any]:
+    """Measure it."""
+    return {"status": "success", "content": [{"json": {"degrees": 18}}]}
+
+
 async def main() -> None:
     posted: dict[str, Any] = {"threadId": "t", "runId": "r", "state": {}, "tools": [], "context": []}
     posted |= {"forwardedProps": {}, "messages": [{"id": "u", "role": "user", "content": "Hi"}]}
     agents: dict[str, Agent] = {}
-    template = Agent(model=_Model(), tools=[find, fail], callback_handler=None)
+    template = Agent(model=_Model(), tools=[find, fail, measure], callback_handler=None)
     adapter = StrandsAgent(template, name="a", agents_by_thread=agents)
     events = [one async for one in adapter.run(RunAgentInput.model_validate(posted))]
     for one in events:

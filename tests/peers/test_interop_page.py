@@ -36,6 +36,12 @@ def test_every_departure_of_a_baseline_has_a_name_a_title_and_a_reason() -> None
         assert one["rulings"]
 
 
+def test_every_departure_is_shown_without_tpharness() -> None:
+    """A departure that only our adapter shows may be the adapter's; a report names no departure that there is not."""
+    published = {(one["target"], one["departure"]) for one in interop.departures()}
+    assert set(interop.files_without_us()) == published
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [".py", pytest.param(".mjs", marks=pytest.mark.node)])
 def test_the_reports_print_what_the_page_says(kind: str, request: pytest.FixtureRequest, sample: Sample[Any]) -> None:

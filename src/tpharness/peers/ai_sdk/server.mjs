@@ -160,9 +160,8 @@ function* chunksOf(event, answer) {
   const end = event.event_kind === "part_end";
   if (part.part_kind === "text" || part.part_kind === "thinking") {
     const name = part.part_kind === "text" ? "text" : "reasoning";
-    const provider = part.provider_name ?? "test";
     const facts = { ...(part.signature && { signature: part.signature }), ...(part.id && { itemId: part.id }) };
-    const metadata = Object.keys(facts).length > 0 ? { providerMetadata: { [provider]: facts } } : {};
+    const metadata = metadataOf(part, facts);
     if (start) yield { type: `${name}-start`, id };
     if (!end && text) yield { type: `${name}-delta`, id, delta: text };
     if (end) yield { type: `${name}-end`, id, ...metadata };
@@ -174,13 +173,19 @@ function* chunksOf(event, answer) {
     if (end) {
       yield { type: "tool-input-end", id: part.tool_call_id };
       const whole = part.args == null || part.args === "" ? "{}" : textOf(part.args);
-      yield { type: "tool-call", ...call, input: whole, ...provided };
+      yield { type: "tool-call", ...call, input: whole, ...provided, ...metadataOf(part, {}) };
     }
   } else if (part.part_kind === "builtin-tool-return" && end) {
     yield { type: "tool-result", ...call, result: event.part.content ?? part.content, providerExecuted: true, dynamic: true };
   } else if (part.part_kind === "file" && end) {
     yield { type: "file", mediaType: delta?.content?.media_type ?? part.content.media_type, data: { type: "data", data: part.content.data } };
   }
+}
+
+/** What a provider says of a part, under its name, as the package's providers do. */
+function metadataOf(part, facts) {
+  const named = part.provider_name !== undefined || Object.keys(facts).length > 0;
+  return named ? { providerMetadata: { [part.provider_name ?? "test"]: facts } } : {};
 }
 
 function usageOf(counts) {
@@ -245,10 +250,10 @@ function entriesOf(step, number, live, answer) {
     else if (part.type === "reasoning") parts.push(thinking(part));
     else if (part.type === "tool-call") {
       const kind = part.providerExecuted ? "builtin-tool-call" : "tool-call";
-      const name = part.providerExecuted ? { provider_name: "test" } : {};
+      const name = part.providerExecuted ? { provider_name: providerOf(part) ?? "test" } : {};
       parts.push({ part_kind: kind, ...call, args: part.input, ...name });
     } else if (part.type === "tool-result" && part.providerExecuted) {
-      parts.push({ part_kind: "builtin-tool-return", ...call, content: part.output, provider_name: "test" });
+      parts.push({ part_kind: "builtin-tool-return", ...call, content: part.output, provider_name: providerOf(part) ?? "test" });
     } else if (part.type === "tool-result") {
       returns.push({ part_kind: "tool-return", ...call, status: "success", content: part.output });
     } else if (part.type === "tool-error") {
@@ -273,6 +278,8 @@ function entriesOf(step, number, live, answer) {
   const returned = [...(answer?.tools.values() ?? [])].map((run) => run.returnedAt ?? 0);
   return [response, { kind: "returns", order: Math.max(...returned), at: latest, parts: returns }];
 }
+
+const providerOf = (part) => Object.keys(part.providerMetadata ?? {})[0];
 
 function thinking(part) {
   const [provider, metadata] = Object.entries(part.providerMetadata ?? {})[0] ?? ["unknown", {}];

@@ -71,12 +71,14 @@ export function readStory(events) {
       const part = answer.parts.get(event.index);
       if (kind === "part_delta") {
         grow(part, event.delta);
+        part.provider_name = event.delta.provider_name ?? part.provider_name;
       } else {
         open.delete(event.index);
         if (["text", "thinking"].includes(part.part_kind) && (event.part.content ?? part.content) !== part.content) {
           throw new CannotPlay("a part that ends with another content than was streamed");
         }
         if (part.part_kind === "thinking") part.signature = event.part.signature ?? part.signature;
+        part.provider_name = event.part.provider_name ?? part.provider_name;
         if (part.part_kind === "tool-call") answer.calls.push(part.tool_call_id);
       }
       answer.events.push([index, event]);

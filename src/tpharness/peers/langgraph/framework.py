@@ -183,15 +183,20 @@ def _response(writer: JournalWriter, message: AIMessage, at: str) -> str | None:
     reason = normalize_finish_reason(metadata.get("finish_reason"))
     writer.begin_response(at)
     provider = metadata.get("model_provider") or "unknown"
+    calls = {call["id"]: call for call in message.tool_calls}
     for block in message.content if isinstance(message.content, list) else ():
-        if isinstance(block, dict) and block["type"] == "text":
-            writer.add_part("text", {"content": block["text"]})
-        elif isinstance(block, dict) and block["type"] == "thinking":
+        if not isinstance(block, dict):
+            continue
+        if block["type"] == "text":
+            named = {"id": block["id"]} if block.get("id") else {}
+            writer.add_part("text", {"content": block["text"], **named})
+        elif block["type"] == "thinking":
             signed = {"signature": block["signature"]} if block.get("signature") else {}
-            writer.add_part("thinking", {"content": block["thinking"], **signed, "provider_name": provider})
-    for call in message.tool_calls:
-        fields = {"tool_name": call["name"], "tool_call_id": call["id"], "args": call["args"]}
-        writer.add_part("tool-call", fields)
+            named = {"thinking_id": block["id"]} if block.get("id") else {}
+            writer.add_part("thinking", {"content": block["thinking"], **signed, **named, "provider_name": provider})
+        elif call := calls.get(block.get("id")):
+            fields = {"tool_name": call["name"], "tool_call_id": call["id"], "args": call["args"]}
+            writer.add_part("tool-call", fields)
     writer.set_facts(
         {
             "model_name": metadata.get("model_name"),

@@ -109,6 +109,8 @@ def _message_chunks(event: Mapping[str, Any]) -> list[AIMessageChunk]:
         signature = said.get("signature") if start else said.get("signature_delta")
         if signature:
             block["signature"] = signature
+        if start and said.get("id"):
+            block["id"] = said["id"]
         return [AIMessageChunk(content=[block])]
     args = said.get("args") if start else said.get("args_delta")
     chunk = ToolCallChunk(
@@ -117,7 +119,9 @@ def _message_chunks(event: Mapping[str, Any]) -> list[AIMessageChunk]:
         id=said.get("tool_call_id") if start else None,
         index=int(event["index"]),
     )
-    return [AIMessageChunk(content="", tool_call_chunks=[chunk])]
+    # As LangChain's models of APIs that have calls among their texts, it says in the content where each stands.
+    place: list[Any] = [{"type": "tool_use", "index": int(event["index"]), "id": said["tool_call_id"]}] if start else []
+    return [AIMessageChunk(content=place, tool_call_chunks=[chunk])]
 
 
 def _end(answer: Answer, name: str, result: Mapping[str, Any]) -> AIMessageChunk:

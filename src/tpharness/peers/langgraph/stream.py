@@ -96,7 +96,7 @@ class UiStream:
             self._blocks += 1
             self._open, self._block = (_NAMES[kind], f"part-{self._blocks}"), index
             yield {"type": f"{self._open[0]}-start", "id": self._open[1]}
-        self._signature = block.get("signature") or self._signature
+        self._signature = (self._signature or "") + (block.get("signature") or "")
         if block.get(kind):
             yield {"type": f"{self._open[0]}-delta", "id": self._open[1], "delta": block[kind]}
 

@@ -124,7 +124,7 @@ class PydanticAiConversation:
         stop = {} if self._token is None else {"cancellation_token": self._token}
         with capture_run_messages() as captured:
             native = adapter.run_stream_native(message_history=self._history, **stop)
-            events = adapter.transform_stream(_watch(native, live))
+            events = self._transform(adapter, _watch(native, live), live)
             try:
                 async for text in written_until_cancelled(adapter.encode_stream(events)):
                     live.body.write(text.encode())
@@ -141,6 +141,12 @@ class PydanticAiConversation:
         messages = ModelMessagesTypeAdapter.dump_python(new, mode="json")
         write_messages(writer, messages, script.started_at, before=lambda at: live.record_notices(writer, until=at))
         return interruption_reason(messages[-1].get("finish_reason"), error_seen=False) if messages else None
+
+    def _transform(self, adapter: Any, native: AsyncIterator[Any], live: ActiveRun) -> AsyncIterator[Any]:
+        """Return the chunks of an adapter for the agent's events."""
+        del live
+        chunks: AsyncIterator[Any] = adapter.transform_stream(native)
+        return chunks
 
     def _adapter(self, agent: Agent[Any, str], live: ActiveRun) -> Any:
         """Return what answers a post with the stream of an agent."""

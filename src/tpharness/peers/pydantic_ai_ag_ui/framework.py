@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +40,14 @@ class PydanticAiAgUi(PydanticAiFramework):
 
 class _Conversation(PydanticAiConversation):
     """One conversation, whose client posts `RunAgentInput`."""
+
+    async def _transform(self, adapter: Any, native: AsyncIterator[Any], live: ActiveRun) -> AsyncIterator[Any]:
+        """Yield the adapter's events. Where it fails by itself it reports that, and raises nothing."""
+        async with aclosing(adapter.transform_stream(native)) as events:
+            async for event in events:
+                if event.type == "RUN_ERROR":
+                    live.failure = live.failure or event.message
+                yield event
 
     def _adapter(self, agent: Agent[Any, str], live: ActiveRun) -> Any:
         """Return what answers a post with the stream of an agent."""
