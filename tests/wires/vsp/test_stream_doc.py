@@ -62,7 +62,7 @@ def test_the_goldens_are_what_the_answers_say() -> None:
     assert kinds == [["text"]]
     event = turn("stream/unknown-chunk-type")["messages"][0]
     assert (event["event_type"], event["event_data"]["level"]) == ("vendor-thing", 3)
-    assert [m["event_data"] for m in turn("sse/ping-events-and-odd-ids")["messages"]] == [1, 3, 4]
+    assert [m["event_data"] for m in turn("sse/ping-events-and-odd-ids")["messages"]] == [1, 3, 4, 5]
     assert turn("sse/lines-that-are-no-data")["messages"][0]["parts"][0]["content"] == "Hello"
     assert [m["message_type"] for m in turn("events/sources")["messages"]] == ["response", "system"]
     assert [p["status"] for p in turn("tools/every-status")["messages"][1]["parts"]][2] == "validation_error"
