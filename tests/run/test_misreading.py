@@ -39,7 +39,7 @@ class Deaf(Reference):
     def _read(self, text: str) -> Iterator[str]:
         name = ""
         for block in text.split("\n\n"):
-            names = [line.removeprefix("event:").strip() for line in block.split("\n") if line.startswith("event:")]
+            names = [line[6:].removeprefix(" ") for line in block.split("\n") if line.startswith("event:")]
             name = names[-1] if names else name if self._stays else ""
             if name != "ping" and (self._stays or not names):
                 yield f"{block}\n\n"
