@@ -1436,8 +1436,7 @@ class Client {
   on_abort(chunk) {
     this.enter();
     this.useUp();
-    const told = this.facts.reason || (KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled"); // R27
-    const reason = told === "incomplete_stream" ? "network_failure" : told;
+    const reason = this.facts.reason || (KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled"); // R27
     this.thread.interrupt(reason, this.facts.interrupted_at ?? this.at);
     this.over = true;
   }

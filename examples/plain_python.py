@@ -1465,8 +1465,6 @@ class Client:
     def on_abort(self, chunk: Json) -> None:
         told = chunk.get("reason")
         reason = self.facts.get("reason") or (told if told in KNOWN_REASONS else "user_cancelled")  # R27
-        if reason == "incomplete_stream":
-            reason = "network_failure"
         self.use_up()
         self.thread.interrupt(reason, self.facts.get("interrupted_at", self.at))
         self.over = True
