@@ -15,7 +15,7 @@ from tpharness.journal import UserTurn
 from tpharness.protocol.compare import same_content
 from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Packet, Script, Stream
-from tpharness.targets.reference import ReferenceClient, receive_turns
+from tpharness.targets.reference import receive_threads
 
 __all__ = ["find_misreading"]
 
@@ -35,15 +35,10 @@ def find_misreading(
     """
     if not any(b"event:" in packet.data for turn in turns if isinstance(turn, Stream) for packet in turn.packets):
         return ""
-    wrong = _fold(script, [_with_names_that_stay(turn) for turn in turns], version)
-    stays = same_content(wrong, thread) and not same_content(wrong, _fold(script, turns, version))
+    wrong = receive_threads(script, [_with_names_that_stay(turn) for turn in turns], version)[version]
+    right = receive_threads(script, turns, version)[version]
+    stays = same_content(wrong, thread) and not same_content(wrong, right)
     return _NAME_STAYS if stays else ""
-
-
-def _fold(script: Script, turns: Sequence[UserTurn | Stream], version: Version) -> Mapping[str, Any]:
-    client = ReferenceClient(replace(script, versions=(version,)))
-    receive_turns(client, turns)
-    return client.threads()[version]
 
 
 def _with_names_that_stay(turn: UserTurn | Stream) -> UserTurn | Stream:

@@ -23,7 +23,7 @@ from tpharness.protocol.compare import same_content, same_exact
 from tpharness.protocol.versions import Version
 from tpharness.scenario.records import Compare
 from tpharness.targets.contract import Packet, RunScript, Script, Stream
-from tpharness.targets.reference import ReferenceClient, receive_turns
+from tpharness.targets.reference import receive_threads
 from tpharness.wires.sse.parser import SseParser
 from tpharness.wires.sse.writer import encode_data, encode_json
 from tpharness.wires.vsp.carrier import CARRIER
@@ -121,9 +121,7 @@ class StreamChange:
             else turn
             for turn in self._turns
         ]
-        client = ReferenceClient(replace(self._script, versions=(version,)))
-        receive_turns(client, turns)
-        return client.threads()[version]
+        return receive_threads(self._script, turns, version)[version]
 
     def _where(self, edit: _Edit) -> str:
         chunk = edit.new or edit.old

@@ -7,7 +7,7 @@ findings about promises that were not kept, and a description for a client that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
@@ -15,7 +15,7 @@ from tpharness.journal import UserTurn
 from tpharness.protocol.compare import same_content
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.targets.contract import Script, Stream
-from tpharness.targets.reference import ReferenceClient, receive_turns
+from tpharness.targets.reference import receive_threads
 from tpharness.targets.remote import CAPABILITY_KINDS, CUT_ALIVE, LEFT, NOT_FETCHED
 from tpharness.targets.stream_server import Ending, ServedStream
 
@@ -87,9 +87,7 @@ def _find_overlooked_end(
     version = newest_version(threads) if threads else None
     if last is None or last.reason is None or version is None or not _complete(threads[version]):
         return []
-    session = ReferenceClient(replace(script, versions=(version,)))
-    receive_turns(session, turns)
-    owed = session.threads()[version]
+    owed = receive_threads(script, turns, version)[version]
     more = len(threads[version]["turns"]) - len(owed["turns"])
     if more == 0 and not _complete(owed):
         said = "its turn is complete in the thread"
@@ -110,9 +108,7 @@ def has_missed_something(
     """
     if not any(one.offer.ending is Ending.SILENT for one in offered):
         return False
-    session = ReferenceClient(replace(script, versions=tuple(threads)))
-    receive_turns(session, turns)
-    owed = session.threads()
+    owed = receive_threads(script, turns, *threads)
     try:
         return not all(same_content(thread, owed[version]) for version, thread in threads.items())
     except (TypeError, LookupError, AttributeError, ValueError):  # the thread of a client may have any shape

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Any
@@ -35,7 +36,16 @@ from tpharness.targets.contract import (
 from tpharness.wires.contract import Reader, Writer
 from tpharness.wires.registry import WIRES, wire_named
 
-__all__ = ["Reference", "ReferenceClient", "ReferenceServer", "is_foreign", "receive_turns", "serve_run", "serve_turns"]
+__all__ = [
+    "Reference",
+    "ReferenceClient",
+    "ReferenceServer",
+    "is_foreign",
+    "receive_threads",
+    "receive_turns",
+    "serve_run",
+    "serve_turns",
+]
 
 
 class _Rendering:
@@ -276,3 +286,12 @@ def receive_turns(session: ClientSession, turns: Sequence[UserTurn | Stream]) ->
                 heed_judging_time()
             session.feed(packet.data, packet.at)
         session.close(turn.end)
+
+
+def receive_threads(
+    script: Script, turns: Sequence[UserTurn | Stream], *versions: Version
+) -> dict[Version, dict[str, Any]]:
+    """Return the threads that the reference's client holds of the turns, in some versions."""
+    client = ReferenceClient(replace(script, versions=versions))
+    receive_turns(client, turns)
+    return client.threads()
