@@ -1,14 +1,15 @@
 // CopilotKit's runtime as published: "Deploy to any runtime", Node.js HTTP, with its built-in agent and one tool.
 import { BuiltInAgent, CopilotRuntime, defineTool, InMemoryAgentRunner } from "@copilotkit/runtime/v2";
 import { createCopilotNodeListener } from "@copilotkit/runtime/v2/node";
-import { appendFile } from "node:fs/promises";
+import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
 const confirmationSeconds = Number(process.env.BOOKING_SECONDS ?? 1);
 
-// A tool whose effect stays: the booking is made when the tool starts, its confirmation takes a while.
+// A tool whose effect stays: the booking is made when the tool starts, its confirmation takes a while. It is written at
+// once, so that of two calls the one that came first is also confirmed first: a thread pool would let them change places.
 const bookHotel = defineTool({
   name: "book_hotel",
   description: "Book a hotel room in a city",
@@ -17,7 +18,7 @@ const bookHotel = defineTool({
     nights: z.number().int().describe("How many nights"),
   }),
   execute: async ({ city, nights }) => {
-    await appendFile("effects.txt", `book_hotel ${city} ${nights}\n`);
+    appendFileSync("effects.txt", `book_hotel ${city} ${nights}\n`);
     await sleep(confirmationSeconds * 1000);
     return { confirmation: `booked ${nights} nights in ${city}` };
   },

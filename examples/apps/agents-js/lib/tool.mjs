@@ -1,6 +1,7 @@
-// A tool whose effect stays: the booking is made when the tool starts, its confirmation takes a while.
+// A tool whose effect stays: the booking is made when the tool starts, its confirmation takes a while. It is written at
+// once, so that of two calls the one that came first is also confirmed first: a thread pool would let them change places.
 import { tool } from "@openai/agents";
-import { appendFile } from "node:fs/promises";
+import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
@@ -14,7 +15,7 @@ export const bookHotel = tool({
     nights: z.number().int().describe("How many nights"),
   }),
   execute: async ({ city, nights }) => {
-    await appendFile("effects.txt", `book_hotel ${city} ${nights}\n`);
+    appendFileSync("effects.txt", `book_hotel ${city} ${nights}\n`);
     await sleep(confirmationSeconds * 1000);
     return { confirmation: `booked ${nights} nights in ${city}` };
   },

@@ -3,7 +3,7 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatOpenAI } from "@langchain/openai";
 import { createAgent, tool } from "langchain";
-import { appendFile } from "node:fs/promises";
+import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
@@ -11,7 +11,7 @@ const confirmationSeconds = Number(process.env.BOOKING_SECONDS ?? 1);
 
 const bookHotel = tool(
   async ({ city, nights }) => {
-    await appendFile("effects.txt", `book_hotel ${city} ${nights}\n`);
+    appendFileSync("effects.txt", `book_hotel ${city} ${nights}\n`);
     await sleep(confirmationSeconds * 1000);
     return `booked ${nights} nights in ${city}`;
   },

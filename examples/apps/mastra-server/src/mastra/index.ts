@@ -6,13 +6,14 @@ import { Mastra } from "@mastra/core/mastra";
 import { createTool } from "@mastra/core/tools";
 import { LibSQLStore } from "@mastra/libsql";
 import { Memory } from "@mastra/memory";
-import { appendFile } from "node:fs/promises";
+import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
 const confirmationSeconds = Number(process.env.BOOKING_SECONDS ?? 1);
 
-// A tool whose effect stays: the booking is made when the tool starts, its confirmation takes a while.
+// A tool whose effect stays: the booking is made when the tool starts, its confirmation takes a while. It is written at
+// once, so that of two calls the one that came first is also confirmed first: a thread pool would let them change places.
 const bookHotel = createTool({
   id: "book_hotel",
   description: "Book a hotel room in a city",
@@ -21,7 +22,7 @@ const bookHotel = createTool({
     nights: z.number().int().describe("How many nights"),
   }),
   execute: async ({ city, nights }) => {
-    await appendFile("effects.txt", `book_hotel ${city} ${nights}\n`);
+    appendFileSync("effects.txt", `book_hotel ${city} ${nights}\n`);
     await sleep(confirmationSeconds * 1000);
     return { confirmation: `booked ${nights} nights in ${city}` };
   },
