@@ -53,6 +53,31 @@ def test_the_reference_and_the_examples_agree(call: Call, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.long
+@pytest.mark.node
+def test_the_reference_and_an_example_agree_over_ag_ui(call: Call, tmp_path: Path) -> None:
+    """Two authors of the other wire make the same of it; one that ends a stopped run as a success departs (R27)."""
+    right = spec(EXAMPLES / SOURCES["node"], tmp_path)
+    words = ("--cases", "50", "--seed", SEED, "--wire", "ag-ui", "--shrink", "0")
+    sides = ("--server", "reference", "--server", right, "--client", "reference", "--client", right)
+    ended = call("compare-targets", *sides, *words)
+    names = "reference, plain-node"
+    expected = f"AGREE: 50 cases over ag-ui, seed {SEED}, servers {names}; clients {names}"
+    assert (ended.code, ended.out.splitlines()) == (0, [expected])
+    cheerful = tmp_path / "cheerful.mjs"
+    text = (EXAMPLES / SOURCES["node"]).read_text("utf-8")
+    for was, now in (('{ type: "cancelled" }', '{ type: "success" }'), ('"plain-node"', '"cheerful"')):
+        assert was in text
+        text = text.replace(was, now)
+    cheerful.write_text(text, "utf-8")
+    servers = ("--server", "reference", "--server", right, "--server", spec(cheerful, tmp_path))
+    case = "interruptions/abort-with-known-reason"
+    departs = call("compare-targets", *servers, case, "--wire", "ag-ui", "--shrink", "0")
+    assert departs.code == 1
+    assert f"DISAGREEMENT 1: {SENDS}\n  cheerful departs from reference, plain-node\n" in departs.out
+    assert " over ag-ui, seed 0, servers reference, plain-node, cheerful\n" in departs.out
+
+
 def test_one_that_departs_is_named_and_its_scenario_is_small(call: Call, tmp_path: Path) -> None:
     """The majority holds, the departure cites the ruling, and the saved scenario shows it again, by itself."""
     plain = spec(PYTHON, tmp_path)

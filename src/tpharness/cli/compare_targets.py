@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Exit, Option
+from tpharness.cli.wires import WireOption, over
 from tpharness.errors import UsageError
 from tpharness.explore.disagreement.campaign import (
     FoundDifference,
@@ -22,8 +23,10 @@ from tpharness.explore.disagreement.panel import Panel
 from tpharness.printable import counted, say, without_credentials
 from tpharness.report.progress import watch_items
 from tpharness.resources import scenarios_dir
+from tpharness.run.options import side_options
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
+from tpharness.wires.registry import DEFAULT_WIRE, wire_named
 
 __all__ = ["compare_targets"]
 
@@ -37,6 +40,7 @@ def compare_targets(
     ] = None,
     server: Annotated[list[str] | None, Option(metavar="TARGET", help="A server; may be given again.")] = None,
     client: Annotated[list[str] | None, Option(metavar="TARGET", help="A client; may be given again.")] = None,
+    wire: WireOption = DEFAULT_WIRE,
     cases: Annotated[
         int, Option(min=0, help=f"Generated cases to play [default: {_CASES}, none beside scenarios].")
     ] = 0,
@@ -50,7 +54,7 @@ def compare_targets(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Play the same on several servers, or several clients, and print only where they part.
+    """Play the same on several servers, or several clients, over one wire, and print only where they part.
 
     Disagreements are grouped by cause. Exit code 1 if there are any.
     """
@@ -62,8 +66,10 @@ def compare_targets(
     given = select_scenarios(ids or (), roots or (scenarios_dir(),)) if ids or roots else []
     made = cases or (0 if given else _CASES)
     sides = tuple(chain(*(("--server", s) for s in servers), *(("--client", c) for c in clients)))
-    sides = tuple(without_credentials(word) for word in sides)
-    with Panel(servers if len(servers) > 1 else (), clients if len(clients) > 1 else ()) as panel:
+    sides = (*(without_credentials(word) for word in sides), *side_options("reference", "reference", wire))
+    with Panel(
+        servers if len(servers) > 1 else (), clients if len(clients) > 1 else (), wire=wire_named(wire).name
+    ) as panel:
         generated = generated_scenarios(seed, made)
         loaded = (load_scenario(one.path, root=one.root) for one in given)
         everything = list(chain(given_scenarios(loaded), generated))
@@ -75,16 +81,15 @@ def compare_targets(
         for one in found:
             one.file = save_found(one, save, found_by=f"{one.case} of {command}", sides=sides)
     if as_json:
-        print_json(_document(played, seed, names, found))
+        print_json(_document(played, seed, wire, names, found))
     else:
-        again = ["--cases", str(made), "--seed", str(seed)] if made else []
-        _print(played, seed, names, found, command, " ".join([command, *again]))
+        again = " ".join([command, *(["--cases", str(made), "--seed", str(seed)] if made else [])])
+        _print(f"{counted(played, 'case')}{over(wire)}, seed {seed}", names, found, command, again)
     raise Exit(1 if found else 0)
 
 
 def _print(
-    played: int,
-    seed: int,
+    what: str,
     names: tuple[tuple[str, ...], tuple[str, ...]],
     found: Sequence[FoundDifference],
     command: str,
@@ -113,16 +118,21 @@ def _print(
     servers, clients = names
     who = "; ".join(f"{word} {', '.join(some)}" for word, some in (("servers", servers), ("clients", clients)) if some)
     word = f"DISAGREE in {counted(len(found), 'cause')}" if found else "AGREE"
-    say(f"{word}: {counted(played, 'case')}, seed {seed}, {who}")
+    say(f"{word}: {what}, {who}")
 
 
 def _document(
-    played: int, seed: int, names: tuple[tuple[str, ...], tuple[str, ...]], found: Sequence[FoundDifference]
+    played: int,
+    seed: int,
+    wire: str,
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    found: Sequence[FoundDifference],
 ) -> dict[str, Any]:
     return {
         "agree": not found,
         "cases": played,
         "seed": seed,
+        "wire": wire,
         "servers": list(names[0]),
         "clients": list(names[1]),
         "disagreements": [

@@ -22,6 +22,7 @@ from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario
 from tpharness.targets.remote import CannotPlayError
 from tpharness.verdict.causes import symptom_of
+from tpharness.wires.registry import DEFAULT_WIRE
 
 __all__ = ["KEEPS", "RECEIVES", "SENDS", "Panel", "View"]
 
@@ -47,10 +48,11 @@ class View:
 
 
 class Panel:
-    """Opened targets, by the names that reports give them. A context manager."""
+    """Opened targets, by the names that reports give them, over one wire. A context manager."""
 
-    def __init__(self, servers: Sequence[str], clients: Sequence[str]) -> None:
+    def __init__(self, servers: Sequence[str], clients: Sequence[str], *, wire: str = DEFAULT_WIRE) -> None:
         self.specs = (tuple(servers), tuple(clients))
+        self.wire = wire
         self._stack = ExitStack()
         self._servers: dict[str, Session] = {}
         self._clients: dict[str, Session] = {}
@@ -58,10 +60,10 @@ class Panel:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             for spec in self.specs[0]:
-                session = stack.enter_context(Session(server=spec))
+                session = stack.enter_context(Session(server=spec, wire=self.wire))
                 self._servers[_unique(session.players.server.capabilities, spec, self._servers)] = session
             for spec in self.specs[1]:
-                session = stack.enter_context(Session(client=spec))
+                session = stack.enter_context(Session(client=spec, wire=self.wire))
                 self._clients[_unique(session.players.client.capabilities, spec, self._clients)] = session
             self._stack = stack.pop_all()
         return self
