@@ -45,6 +45,7 @@ COUNTED = {"effects": "counted"}
 BRANCHING = {"regenerate": True, "edit": True}
 VIEWED = {"thread": THREAD}
 LEDGER = {"effects": "ledger"}
+ONE_ENDED = ("user-leaves/one-of-two-ended", "stop-button/one-of-two-ended")
 RETURNS = ("tool-returns/empty-text", "tool-returns/very-much")
 FAILS = ("tool-fails/with-an-error", "tool-fails/one-of-two")
 RACES = ("stop-button/twice", "stop-button/after-the-end", "stop-button/and-a-message")
@@ -143,6 +144,7 @@ ROWS = [
         besides=frozenset({"effect-forgotten"}),  # the call has had its effect, and no result
         cases=RETURNS,
     ),
+    replace(broken("effects", Defect.STORES_TOGETHER, "effect-forgotten", **LEDGER), cases=ONE_ENDED),
     replace(broken("effects", Defect.FAILS_TOGETHER, "effect-forgotten", **LEDGER), cases=FAILS),
     replace(broken("answered", Defect.BREAKS_AT_LENGTH, "run-broken-off", **LEDGER), cases=RETURNS),
     replace(broken("answered", Defect.BREAKS_AT_FAILURE, "run-broken-off", **LEDGER), cases=FAILS),

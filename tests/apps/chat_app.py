@@ -89,6 +89,7 @@ class Defect(StrEnum):
     MIXES_CHATS = "an answer is stored in the chat that was opened last"
     FORGETS_WORDS = "the words of an answer that calls a tool are not told"
     FORGETS_EFFECT = "an interruption while a tool runs takes back its call"
+    STORES_TOGETHER = "an interruption takes back the calls of which one has ended, as results are stored together"
     DENIES_EFFECT = "a call whose tool is interrupted is told with a result that says that the tool has not run"
     RUNS_HALF_CALL = "a call that the limit of tokens has cut is completed and runs"
     RUNS_TWICE = "every tool runs twice"
@@ -166,7 +167,7 @@ class ChatApp:
     With `effects_url` its tool posts to the ledger of effects there, with the call's id if `says_call_ids`. With
     `cancels_tools` a tool is cancelled with the run that waits for it; else it runs to its end. With `approvals` the
     user is asked before a tool runs; with `titles` the model is asked for a title in every turn, with a streamed
-    request if they are "streamed".
+    request if they are "streamed". With `tools_at_once` the tools of an answer run beside each other.
     """
 
     def __init__(
@@ -180,6 +181,7 @@ class ChatApp:
         titles: bool | Literal["streamed"] = False,
         cancels_tools: bool = False,
         says_call_ids: bool = True,
+        tools_at_once: bool = False,
     ) -> None:
         self.defects = frozenset(defects)
         self.base_url, self.api_key = base_url, api_key
@@ -189,6 +191,7 @@ class ChatApp:
         self.titles = titles
         self.cancels_tools = cancels_tools
         self.says_call_ids = says_call_ids
+        self.tools_at_once = tools_at_once
         self.effects_url: str | None = None
         self.environment: Mapping[str, str] = {}
         self.chats: dict[str, Stored] = {}
@@ -504,24 +507,30 @@ class ChatApp:
             await out.send({"type": "finish", "finishReason": "stop"}, done=True)
 
     async def _run_tools(self, calls: list[tuple[Json, Json]], out: Writer) -> None:
-        failed = False
-        for call, answer in calls:
-            task = asyncio.create_task(self._tool(call, answer))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-            try:
-                output = await (task if self.cancels_tools else asyncio.shield(task))
-                await out.send({"type": "tool-output-available", "toolCallId": call["id"], "output": output})
-                if self._has(Defect.BREAKS_AT_LENGTH) and len(output) > _LONGEST:
-                    raise ModelError("the line is too long")
-            except ToolError as error:
-                failed = True
-                await out.send({"type": "tool-output-error", "toolCallId": call["id"], "errorText": str(error)})
+        if self.tools_at_once:
+            failed = not all(await asyncio.gather(*(self._shown_tool(*one, out) for one in calls)))
+        else:
+            failed = not all([await self._shown_tool(*one, out) for one in calls])
         if failed and self._has(Defect.FAILS_TOGETHER):
             raise FailedTogetherError("a tool has failed")
         if failed and self._has(Defect.BREAKS_AT_FAILURE):
             await out.send({"type": "finish", "finishReason": "stop"}, done=True)
             raise asyncio.CancelledError
+
+    async def _shown_tool(self, call: Json, answer: Json, out: Writer) -> bool:
+        """Run a tool, and show its result as soon as it is there; return whether it has not failed."""
+        task = asyncio.create_task(self._tool(call, answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            output = await (task if self.cancels_tools else asyncio.shield(task))
+        except ToolError as error:
+            await out.send({"type": "tool-output-error", "toolCallId": call["id"], "errorText": str(error)})
+            return False
+        await out.send({"type": "tool-output-available", "toolCallId": call["id"], "output": output})
+        if self._has(Defect.BREAKS_AT_LENGTH) and len(output) > _LONGEST:
+            raise ModelError("the line is too long")
+        return True
 
     async def _tool(self, call: Json, answer: Json) -> str:
         """Run the tool to its end, also when nobody waits for it, and store its result. ToolError if it fails."""
@@ -600,6 +609,9 @@ class ChatApp:
             chat.messages[begun:] = denied
         if self._has(Defect.FORGETS_EFFECT) and new and new[-1].get("content") == INTERRUPTED:
             del chat.messages[begun:]
+        ended = {m["content"] != INTERRUPTED for m in chat.messages[step:] if m["role"] == "tool"}
+        if self._has(Defect.STORES_TOGETHER) and len(ended) > 1:
+            del chat.messages[step:]
         if self._has(Defect.INVENTS_CALL):
             function = {"name": "report_interruption", "arguments": "{}"}
             call = {"id": f"call_own_{len(chat.messages)}", "type": "function", "function": function}

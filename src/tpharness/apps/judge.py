@@ -113,7 +113,8 @@ def describe_cuts(evidence: AppEvidence) -> str:
 
 
 def _describe(cut: CutSeen) -> str:
-    place = "while the tools ran" if cut.cut.in_tool else f"after {counted(cut.pieces, 'piece')} of the model's answer"
+    place = "when one of two tools had ended" if cut.cut.one_ends else "while the tools ran"
+    place = place if cut.cut.in_tool else f"after {counted(cut.pieces, 'piece')} of the model's answer"
     words = f"cut {place}, {cut.lag * 1000:.0f} ms after the model held"
     if cut.cut.by not in (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD):
         return words

@@ -180,7 +180,8 @@ class Player:
         cut, reply = await self._cut(stage, turn, reply, later_words)
         if stage.tools is not None:
             if turn.last_first:
-                await self._end_last_first(stage.tools, len(turn.plans[0].calls))
+                await stage.tools.reach(len(turn.plans[0].calls), self._config.stop_within)
+                await stage.tools.end_last_first(self._config.answer, pause=self._config.quiet)
             stage.tools.release()
         if cut is None or cut.cut.by not in _LEAVES:
             reply = await self._to_the_end(stage, turn, reply)
@@ -288,6 +289,8 @@ class Player:
             waited = loop.time()
         if reached is None:
             return None, reply
+        if cut.one_ends and stage.tools is not None:
+            await self._end_one(stage, stage.tools, len(turn.plans[cut.request].calls), reply)
         if cut.in_tool and (self._later(stage, reached) or reply.end is not End.OPEN):
             raise NotPlayedError((Need.SLOW_TOOL if stage.tools is None else Need.HELD_TOOL).value)
         seen = CutSeen(cut=cut, at=loop.time(), pieces=reached.pieces_written, lag=loop.time() - waited)
@@ -408,13 +411,13 @@ class Player:
         stage.second = stage.client.resume()
         return view
 
-    async def _end_last_first(self, tools: CaseTools, count: int) -> None:
-        """Let so many tools end, the last one first; where one starts after the other they end in that order."""
-        await until(lambda: len(tools.held) >= count, self._config.stop_within)
-        for run in reversed(tools.held):
-            run.release()
-            await until(lambda run=run: run.ended_at is not None, self._config.answer)  # type: ignore[misc]
-            await asyncio.sleep(self._config.quiet)
+    async def _end_one(self, stage: Stage, tools: CaseTools, count: int, reply: Reply) -> None:
+        """Let the last of so many tools end, and its user see that; another that starts then is awaited, and held."""
+        await tools.reach(count, self._config.stop_within)
+        for run in tools.held[-1:]:
+            await tools.end(run, self._config.answer)
+        await until(lambda: tools.are_held() or reply.end is not End.OPEN, self._config.answer)
+        await self._quiet(stage, reply)
 
     async def _let_tools_go_on(self, stage: Stage) -> str:
         """Give the application the time in which it is to stop, then let its tools go on; say what became of them."""

@@ -91,6 +91,8 @@ class Reproduction:
             why = "its cut is none of leaving, pressing stop, and what a model's API does"
         elif any(turn.others for turn in seen.turns):
             why = "the application asks its model for something else meanwhile, whose place is not known"
+        elif any(turn.cut is not None and turn.cut.cut.one_ends for turn in seen.turns):
+            why = "of its tools one ends before the cut, which only the ledger can hold apart"
         elif seen.tool_runs is not None and URL_VARIABLE not in self.environment:
             why = "its tools are those of the ledger over MCP"
         if why:

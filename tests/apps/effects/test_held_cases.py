@@ -123,6 +123,42 @@ def test_an_effect_that_came_after_the_user_had_left_is_owed_too() -> None:
     assert "had its effect and is completed" in str(finding.expected)
 
 
+ONE_ENDED = ("user-leaves/one-of-two-ended", "stop-button/one-of-two-ended")
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["beside", "behind"])
+def test_the_effect_of_one_tool_is_owed_when_the_other_is_cut(at_once: bool) -> None:
+    """One has ended before its user's eyes, the other never had its effect; whether they run at once or not."""
+    right, wrong = each_played(
+        [
+            ChatApp(cancels_tools=True, tools_at_once=at_once),
+            ChatApp(Defect.STORES_TOGETHER, cancels_tools=True, tools_at_once=at_once),
+        ],
+        *ONE_ENDED,
+        *LEAVES,
+    )
+    assert found(right) == {}
+    assert {result.outcome for result in right} == {Verdict.PASSED}
+    cuts = {result.id: result.reason for result in right}
+    assert all(cuts[name].startswith("cut when one of two tools had ended") for name in ONE_ENDED)
+    told = found(wrong)
+    assert set(told) == set(ONE_ENDED)
+    for findings in told.values():
+        (finding,) = findings
+        assert finding.code == "effect-forgotten"
+        assert "had its effect and is completed" in str(finding.expected)
+        assert finding.got == "no call of it and no result"
+
+
+def test_a_tool_that_ends_beside_one_that_is_cut_has_its_effect_once() -> None:
+    """Where nobody cancels the other one, it has its effect afterwards, and the model is owed both."""
+    apps = [ChatApp(*defects, tools_at_once=True) for defects in ((), (Defect.STORES_TOGETHER,))]
+    right, wrong = each_played(apps, "user-leaves/one-of-two-ended")
+    assert found(right) == {}
+    (findings,) = found(wrong).values()
+    assert [finding.code for finding in findings] == ["effect-forgotten"] * 2
+
+
 def test_an_application_that_has_not_mounted_the_ledger_is_told_how() -> None:
     """Its own tool ran, and nothing would be known of it."""
 

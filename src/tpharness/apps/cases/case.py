@@ -74,14 +74,15 @@ class Cut:
     """A cut in the answer to request number `request` of its turn, from 0.
 
     It is made when the model holds after the pieces of the plan's `hold_at`; with `in_tool`, after the whole answer,
-    while the tools that it calls run. The ledger holds them then, after their effect or `before_effect`. `presses`
-    is how often the stop button is pressed.
+    while the tools that it calls run. The ledger holds them then, after their effect or `before_effect`, and with
+    `one_ends` lets one of them go on to its end first. `presses` is how often the stop button is pressed.
     """
 
     by: CutBy
     request: int = 0
     in_tool: bool = False
     before_effect: bool = False
+    one_ends: bool = False
     presses: int = 1
 
 

@@ -1,4 +1,4 @@
-"""Cases that only a tool of the ledger can play: held before its effect, ended in another order, answered in odd ways.
+"""Cases that only a tool of the ledger can play: held before its effect, ended before or after another, odd answers.
 
 In: a tool that may be called, None for none, and a word that makes call ids unique. Out: cases.
 """
@@ -21,23 +21,29 @@ _FAILS = ToolAnswer(failure="The booking system is not available.")
 
 def ledger_cases(tool: CaseTool | None, call_id: str) -> tuple[AppCase, ...]:
     """Return the cases."""
-    return (*_before_effect(tool, call_id), _last_first(tool, call_id), *_odd_answers(tool, call_id))
+    return (*_held_cases(tool, call_id), _last_first(tool, call_id), *_odd_answers(tool, call_id))
 
 
-def _before_effect(tool: CaseTool | None, call_id: str) -> Iterator[AppCase]:
-    plans = run_plans(tool, call_id)
+def _held_cases(tool: CaseTool | None, call_id: str) -> Iterator[AppCase]:
+    """Yield a tool that is cut before its effect, alone, and beside or behind one that has ended."""
+    cuts = {
+        "before-effect": ("while a tool runs that has not had its effect yet", run_plans, False),
+        "one-of-two-ended": ("when one of two tools has ended, before the other one's effect", two_plans, True),
+    }
     ways = {
         "user-leaves": ("The user closes the tab", CutBy.LEAVE, _TOOL),
         "stop-button": ("The user presses the stop button", CutBy.STOP, _TOOL | {Need.STOP}),
     }
-    for theme, (who, by, needs) in ways.items():
-        first = Turn(says=ASK, plans=plans, cut=Cut(by=by, in_tool=True, before_effect=True))
-        yield AppCase(
-            id=f"{theme}/before-effect",
-            title=f"{who} while a tool runs that has not had its effect yet (with the ledger)",
-            turns=(first, next_turn()) if tool is not None else (),
-            needs=needs,
-        )
+    for name, (when, plans, one_ends) in cuts.items():
+        for theme, (who, by, needs) in ways.items():
+            cut = Cut(by=by, in_tool=True, before_effect=True, one_ends=one_ends)
+            first = Turn(says=ASK, plans=plans(tool, call_id), cut=cut)
+            yield AppCase(
+                id=f"{theme}/{name}",
+                title=f"{who} {when} (with the ledger)",
+                turns=(first, next_turn()) if tool is not None else (),
+                needs=needs,
+            )
 
 
 def _last_first(tool: CaseTool | None, call_id: str) -> AppCase:

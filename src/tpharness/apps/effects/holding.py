@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.apps.effects.ledger import EffectLedger, LedgerRun, LedgerRunState, ToolAnswer
+from tpharness.apps.looking import until
 
 __all__ = ["CaseTools", "ToolRunSeen"]
 
@@ -71,6 +73,21 @@ class CaseTools:
         self._ledger.stop_holding(case=self._case)
         for run in self.runs:
             run.release()
+
+    async def reach(self, count: int, limit: float) -> None:
+        """Wait until so many runs wait, at most so many seconds: where one starts after the other there is one."""
+        await until(lambda: len(self.held) >= count, limit)
+
+    async def end_last_first(self, limit: float, *, pause: float) -> None:
+        """Let the runs that wait end, the last one first, and wait for each at most so many seconds."""
+        for run in reversed(self.held):
+            await self.end(run, limit)
+            await asyncio.sleep(pause)
+
+    async def end(self, run: LedgerRun, limit: float) -> None:
+        """Let one run go on alone, and wait until it has ended, at most so many seconds."""
+        run.release()
+        await until(lambda: run.ended_at is not None, limit)
 
     def close(self) -> None:
         """The case is over: let every run go on, and leave those that still come to no other case."""
