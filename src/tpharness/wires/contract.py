@@ -181,7 +181,8 @@ class Said:
     `message_id` is that of the first event that opens the run, "" if it names none. `texts` are the texts and thoughts
     in the order in which they began, each with the event that ended it, None while it is open. `end` is how the stream
     says that its run has ended: `finished`, `stopped` or `failed`, "" if it does not. `asks` are the calls that its
-    user is asked to approve, and that had no answer when the stream ended.
+    user is asked to approve, and that had no answer when the stream ended; `c1 as a1` where the approval has an id of
+    its own (R64).
     """
 
     message_id: str | None = None

@@ -34,3 +34,10 @@ def test_what_a_stream_says(chunks: list[Any], message_id: str | None, texts: li
     """In the order in which the texts began."""
     data = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
     assert read_said(data) == Said(message_id=message_id, texts=tuple(texts))
+
+
+@pytest.mark.parametrize(("approval", "asks"), [("c1", "c1"), ("a1", "c1 as a1")])
+def test_an_approval_has_the_id_of_its_call(approval: str, asks: str) -> None:
+    """Another id than that of the call is shown beside it (R64)."""
+    asking = {"type": "tool-approval-request", "approvalId": approval, "toolCallId": "c1"}
+    assert read_said(b"data: " + json.dumps(asking).encode() + b"\n\n").asks == (asks,)

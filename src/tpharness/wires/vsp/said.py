@@ -46,4 +46,5 @@ def read_said(data: bytes) -> Said:
             asked.pop(str(chunk.get("approvalId")), None)
         elif kind in _ANSWERS and not chunk.get("preliminary"):
             asked = {one: call for one, call in asked.items() if call != chunk.get("toolCallId")}
-    return Said(message_id=message_id, texts=tuple(texts), asks=tuple(asked.values()))
+    asks = (call if call == one else f"{call} as {one}" for one, call in asked.items())
+    return Said(message_id=message_id, texts=tuple(texts), asks=tuple(asks))
