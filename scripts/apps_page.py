@@ -46,6 +46,7 @@ _API_NAMES = {
     "openai-responses": "Responses",
     "anthropic": "Anthropic Messages",
     "gemini": "Gemini",
+    "bedrock": "Bedrock Converse",
 }
 _FINE = ("ok", "policy", "flaw", "flaw, policy")
 _WORDS: dict[str, tuple[tuple[str, ...], str]] = {

@@ -94,8 +94,8 @@ class ModelApi:
     `servers` are other servers of the API, by the names that `Options.server` takes: rules that each does not apply.
     `names_model` is the field with the model; `required` are fields of a body beside its messages and the model,
     without which every request is refused.
-    `refusals` are the SHOULD rules of their own for which each surely refuses a request. An API
-    on which nothing is `played`, neither applications nor histories, judges and writes requests, and has no `server`.
+    `refusals` are the SHOULD rules of their own for which each surely refuses a request. Applications are played on
+    every API, histories on those that are `played`.
     """
 
     name: str

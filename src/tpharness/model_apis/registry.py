@@ -35,7 +35,7 @@ ApiName: TypeAlias = str
 API_NAMES: tuple[ApiName, ...] = tuple(APIS)
 
 PLAYED_APIS: tuple[ApiName, ...] = tuple(name for name, api in APIS.items() if api.played)
-"""The APIs on which applications and histories are played."""
+"""The APIs on which histories are played."""
 
 FALLBACK = OPENAI_CHAT
 """The API that answers what does not say whose it is: most servers speak it."""

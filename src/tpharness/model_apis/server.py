@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from tpharness.findings import Finding
 from tpharness.model_apis.messages import HistoryMessage
@@ -21,6 +21,7 @@ __all__ = [
     "ApiRefusal",
     "ApiServer",
     "Incoming",
+    "NamesErrors",
     "Request",
     "ServerOptions",
     "SideAnswer",
@@ -166,6 +167,14 @@ class ApiServer(Protocol):
 
     def serve(self, asked: SideRequest) -> SideAnswer | ApiRefusal | None:
         """Answer what is not asked of a model, such as the list of models; None for what is not this API's."""
+
+
+@runtime_checkable
+class NamesErrors(Protocol):
+    """An API that says in a header, too, which error it answers."""
+
+    def error_headers(self, refusal: ApiRefusal) -> Mapping[str, str]:
+        """Return the headers of an error."""
 
 
 PREFIX = r"(?:/[\w.-]+)*?"

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
+from tests.apps.provider.event_stream import stream_messages
 
 from tpharness.apps.provider.conversation import Conversation
 from tpharness.apps.provider.exchange import Exchange
@@ -24,6 +25,7 @@ PATHS: dict[ApiName, str] = {
     "anthropic": "/v1/messages",
     "ollama": "/api/chat",
     "gemini": "/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse",
+    "bedrock": "/model/anthropic.claude-sonnet-4-6-v1%3A0/converse-stream",
 }
 APIS: tuple[ApiName, ...] = tuple(PATHS)
 
@@ -44,12 +46,17 @@ def body_of(api: ApiName, messages: list[Any], **more: Any) -> dict[str, Any]:
         case "ollama":
             tools = [{"type": "function", "function": {"name": "book_hotel", "parameters": SCHEMA}}]
             return {"model": "llama3.2", "messages": messages, "tools": tools, **more}
+        case "bedrock":
+            config = {"tools": [{"toolSpec": {"name": "book_hotel", "inputSchema": {"json": SCHEMA}}}]}
+            return {"messages": messages, "toolConfig": config, **more}
         case _:
             return {"contents": messages, "tools": [{"functionDeclarations": [{"name": "book_hotel"}]}], **more}
 
 
 def user(api: ApiName, text: str = SAYS) -> dict[str, Any]:
     """Return a message of the user in the shape of an API."""
+    if api == "bedrock":
+        return {"role": "user", "content": [{"text": text}]}
     return {"role": "user", "parts": [{"text": text}]} if api == "gemini" else {"role": "user", "content": text}
 
 
@@ -87,6 +94,8 @@ async def asking(**options: Any) -> AsyncIterator[Asker]:
 def events(data: bytes) -> list[tuple[str, Any]]:
     """Return names and JSON of the events of a stream; `[DONE]` as it is."""
     found: list[tuple[str, Any]] = []
+    if data.startswith(b"\0"):
+        return [(headers[next(iter(headers))], json.loads(payload)) for headers, payload in stream_messages(data)]
     if data.startswith(b"{"):  # a line each, without names
         return [("", json.loads(line)) for line in data.splitlines()]
     for frame in data.decode().replace("\r\n", "\n").split("\n\n"):

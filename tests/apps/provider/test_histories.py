@@ -1,4 +1,4 @@
-"""What the model is told is read alike from the four APIs: histories written by hand in each API's own shape."""
+"""What the model is told is read alike from all APIs: histories written by hand in each API's own shape."""
 
 from __future__ import annotations
 
@@ -126,6 +126,30 @@ STORY: dict[ApiName, dict[str, Any]] = {
             user("gemini"),
         ],
     },
+    "bedrock": {
+        "system": [{"text": "Be brief."}, {"cachePoint": {"type": "default"}}],
+        "messages": [
+            {"role": "user", "content": [{"text": "Book "}, {"text": "two."}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "x"}}},
+                    {"text": "I try."},
+                    {"toolUse": {"toolUseId": "c1", "name": "book_hotel", "input": {"city": "Paris", "nights": 2}}},
+                    {"toolUse": {"toolUseId": "c2", "name": "book_hotel", "input": {}}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"toolResult": {"toolUseId": "c1", "content": [{"text": "booked"}], "status": "success"}},
+                    {"toolResult": {"toolUseId": "c2", "content": [{"text": "no city"}], "status": "error"}},
+                ],
+            },
+            {"role": "assistant", "content": [{"text": "One is booked."}]},
+            user("bedrock"),
+        ],
+    },
 }
 RESULTS = {"gemini": ('{"output":"booked"}', '{"error":"no city"}')}
 
@@ -150,7 +174,7 @@ def test_a_history_is_the_same_whatever_the_api(api: ApiName) -> None:
             role="tool",
             results=(
                 HistoryResult(call_id="c1", content=booked),
-                HistoryResult(call_id="c2", content=failed, is_error=api in ("anthropic", "gemini")),
+                HistoryResult(call_id="c2", content=failed, is_error=api in ("anthropic", "gemini", "bedrock")),
             ),
         ),
         HistoryMessage(role="assistant", text="One is booked."),

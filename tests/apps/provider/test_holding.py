@@ -227,6 +227,7 @@ LAST = {
     "anthropic": "message_stop",
     "ollama": "done_reason",
     "gemini": "STOP",
+    "bedrock": "messageStop",
 }
 
 
@@ -252,6 +253,10 @@ ERRORS: dict[ApiName, tuple[str, Any]] = {
     "anthropic": ("error", {"type": "error", "error": {"type": "api_error", "message": "no"}}),
     "ollama": ("", {"error": "no"}),
     "gemini": ("", {"error": {"code": 503, "message": "no", "status": "UNAVAILABLE"}}),
+    "bedrock": (
+        "modelStreamErrorException",
+        {"message": "no", "originalStatusCode": 500, "originalMessage": "no"},
+    ),
 }
 
 

@@ -20,6 +20,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "book_hotel", "argu
 ITEM = {"type": "function_call", "call_id": "c1", "name": "book_hotel", "arguments": "{}"}
 USE = {"type": "tool_use", "id": "toolu_1", "name": "book_hotel", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+TOOL_USE = {"toolUseId": "tooluse_1", "name": "book_hotel", "input": {}}
 PART = {"functionCall": {"name": "book_hotel", "args": {}}, "thoughtSignature": "skip_thought_signature_validator"}
 
 # API, history, and the whole error object as issue threads quote it from the real server.
@@ -127,6 +128,11 @@ REFUSED: list[tuple[ApiName, list[Any], Any]] = [
         },
     ),
     (
+        "bedrock",
+        [user("bedrock", "a"), {"role": "assistant", "content": [{"toolUse": TOOL_USE}]}, user("bedrock")],
+        {"message": "Expected toolResult blocks at messages.2.content for the following Ids: tooluse_1"},
+    ),
+    (
         "gemini",
         [user("gemini", "a"), {"role": "model", "parts": [PART]}, user("gemini")],
         {
@@ -204,7 +210,8 @@ def test_a_body_that_is_not_json_is_an_error_object(api: ApiName) -> None:
                 url = asker.provider.base + str(PATH[api])
                 async with asker.session.post(url, data=data) as answer:
                     assert answer.status == 400
-                    error = (await answer.json())["error"]
+                    body = await answer.json()
+                    error = body if api == "bedrock" else body["error"]
                     assert "JSON" in (error if api == "ollama" else error["message"])
 
     asyncio.run(asked())
@@ -216,6 +223,7 @@ PATH = {
     "anthropic": "/messages",
     "ollama": "/api/chat",
     "gemini": "/v1/models/m:generateContent",
+    "bedrock": "/model/m/converse",
 }
 CONTENTS: list[Any] = [None, 5, {}, [None], [5], [{}], [{"type": 5}], [{"type": "text", "text": 5}]]
 CALLS: list[Any] = [5, [None], [{}], [{"function": 5}], [{"function": {"arguments": []}}]]

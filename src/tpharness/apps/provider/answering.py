@@ -9,11 +9,11 @@ from aiohttp import web
 
 from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
 from tpharness.model_apis.plan import Break, Finish, Plan
-from tpharness.model_apis.server import AnswerWriter, ApiRefusal, ApiServer
+from tpharness.model_apis.server import AnswerWriter, ApiRefusal, ApiServer, NamesErrors
 from tpharness.output import json_bytes
 from tpharness.targets.connection import delivered, reset
 
-__all__ = ["Answering", "json_response"]
+__all__ = ["Answering", "json_response", "refusal_response"]
 
 _DELIVERY = 5.0  # seconds in which the other side takes what was written, before its connection is reset
 _JSON = "application/json"
@@ -24,6 +24,14 @@ def json_response(value: Any, status: int = 200, request_id: str = "") -> web.Re
     """Return a JSON answer with the id of its request in the headers that the APIs use."""
     headers = {"x-request-id": request_id, "request-id": request_id} if request_id else None
     return web.Response(body=json_bytes(value), status=status, content_type=_JSON, headers=headers)
+
+
+def refusal_response(server: ApiServer, refusal: ApiRefusal, number: int) -> web.Response:
+    """Return an error as an API answers it to the request of this number."""
+    response = json_response(server.error(refusal, number), refusal.status, f"req_{number}")
+    if isinstance(server, NamesErrors):
+        response.headers.update(server.error_headers(refusal))
+    return response
 
 
 class Answering:
@@ -70,9 +78,8 @@ class Answering:
     def _error(self, status: int, text: str) -> web.StreamResponse:
         exchange = self._exchange
         exchange.status, exchange.error_text = status, text
-        body = self._server.error(ApiRefusal(status=status, message=text), exchange.number)
         self._over(ExchangeOutcome.BROKEN)
-        response = json_response(body, status, f"req_{exchange.number}")
+        response = refusal_response(self._server, ApiRefusal(status=status, message=text), exchange.number)
         if exchange.plan is not None and exchange.plan.once:
             response.headers["retry-after-ms"] = _SOON  # the SDKs of OpenAI, Anthropic and Vercel wait so long
         exchange.wrote_body(response.body)

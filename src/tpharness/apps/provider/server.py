@@ -16,7 +16,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from tpharness.apps.loopback import LOOPBACK, listen
-from tpharness.apps.provider.answering import Answering, json_response
+from tpharness.apps.provider.answering import Answering, json_response, refusal_response
 from tpharness.apps.provider.conversation import Conversation, Conversations
 from tpharness.apps.provider.environment import environment
 from tpharness.apps.provider.exchange import Exchange, ExchangeOutcome
@@ -60,7 +60,7 @@ class Provider:
         # An application may remember ids of an earlier run.
         options = ServerOptions(run=secrets.token_hex(4), keeps_unfinished=keeps_unfinished)
         # The fallback is asked last: the others answer only what is plainly theirs.
-        ordered = sorted((api for api in APIS.values() if api.played), key=lambda api: api is FALLBACK)
+        ordered = sorted(APIS.values(), key=lambda api: api is FALLBACK)
         self._apis: Mapping[ApiName, ApiServer] = {api.name: api.served.make_server(options) for api in ordered}
         self._count = 0
         self._models: dict[ApiName, dict[str, None]] = {api: {} for api in self._apis}
@@ -196,9 +196,7 @@ class Provider:
         return None if first is None else server.refuse(first, request)
 
     def _refused(self, api: ApiName, refusal: ApiRefusal) -> web.Response:
-        return json_response(
-            self._apis[api].error(refusal, self._count), refusal.status, request_id=f"req_{self._count}"
-        )
+        return refusal_response(self._apis[api], refusal, self._count)
 
 
 async def _read_object(http: web.Request) -> dict[str, Any] | None:

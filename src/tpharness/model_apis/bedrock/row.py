@@ -28,5 +28,9 @@ BEDROCK = ModelApi(
     owns=_owns,
     issuers=("bedrock",),
     names_model="modelId",
+    # No keys and no region: they are those of AWS's other services, too, and botocore sends a key of Bedrock's own, in
+    # AWS_BEARER_TOKEN_BEDROCK, over HTTPS alone.
+    environment={"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "{base}"},
+    shown=("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
     played=False,
 )
