@@ -35,6 +35,8 @@ PAIRS = [(server, client) for server in SERVERS for client in CLIENTS]
 AG_UI_PAIRS = [
     ("reference", "peer:ag-ui-client"),
     ("reference", "peer:ag-ui-client-one-read"),
+    ("reference", "peer:ag-ui-browser"),
+    ("reference", "peer:ag-ui-browser-one-read"),
     ("peer:pydantic-ai-ag-ui", "reference"),
     ("peer:langgraph-ag-ui", "reference"),
     ("peer:strands-ag-ui", "reference"),
@@ -47,6 +49,8 @@ THEMES = {
     "peer:strands-ag-ui": ("basics", "cycles", "histories"),
     "peer:tanstack-ai-server": ("basics", "cycles", "documents", "histories", "interruptions"),
     "peer:tanstack-ai-client": ("basics", "documents", "histories"),
+    "peer:ag-ui-browser": ("basics", "documents", "histories"),
+    "peer:ag-ui-browser-one-read": ("basics", "documents", "histories"),
 }
 """Of which themes a peer plays the scenarios, where it does not play all."""
 PATIENCE = Patience(answer=30.0, silence=30.0, settle=10.0, limit=1.0)

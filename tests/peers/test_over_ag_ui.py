@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from scripts.interop import THEMES
+from scripts.interop import AG_UI_PAIRS, THEMES
 from tests.distribution import ChosenScenarios
 from tests.patience import SLOW
 from tests.peers.test_certified import counted, told, wrong
@@ -24,7 +24,12 @@ from tpharness.targets.peers import PeerClient
 from tpharness.verdict import ResultReady
 
 CLIENT = "peer:ag-ui-client"
-ON_NODE = ("peer:tanstack-ai-server", "peer:tanstack-ai-client")
+BROWSER = "peer:ag-ui-browser"
+NEEDS = {
+    "peer:tanstack-ai-server": pytest.mark.node,
+    "peer:tanstack-ai-client": pytest.mark.node,
+    **dict.fromkeys((BROWSER, f"{BROWSER}-one-read"), pytest.mark.browser),
+}
 EVENTS: list[dict[str, Any] | str] = [
     {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
     {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "find"},
@@ -57,9 +62,7 @@ def test_the_server_departs_only_as_its_baseline_says(chosen_scenarios: ChosenSc
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=[pytest.mark.node] if one in ON_NODE else []) for one in THEMES]
-)
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[NEEDS[one]] if one in NEEDS else []) for one in THEMES])
 def test_a_peer_that_plays_some_themes_departs_only_as_its_baseline_says(
     chosen_scenarios: ChosenScenarios, name: str
 ) -> None:
@@ -67,7 +70,7 @@ def test_a_peer_that_plays_some_themes_departs_only_as_its_baseline_says(
     ids = chosen_scenarios(0, *THEMES[name])
     whole = ids == THEMES[name]
     played = ids if whole else (*ids, "histories/k06-mid-arguments")
-    pair = ("reference", name) if name.endswith("-client") else (name, "reference")
+    (pair,) = [one for one in AG_UI_PAIRS if name in one]
     events = run_suite(RunOptions(server=pair[0], client=pair[1], wire="ag-ui", ids=played, patience=SLOW))
     results = [event.result for event in events if isinstance(event, ResultReady)]
     assert list(wrong(results)) == []
@@ -77,13 +80,16 @@ def test_a_peer_that_plays_some_themes_departs_only_as_its_baseline_says(
 
 @pytest.mark.node
 @pytest.mark.parametrize(
-    ("name", "turns"),
+    ("reads", "turns"),
     [
-        (CLIENT, ["agent interrupted error: response(tool-call:c1) request(tool-return:c1) event(data-tp-error)"]),
-        (f"{CLIENT}-one-read", ["agent interrupted error: event(data-tp-error)"]),
+        ("", ["agent interrupted error: response(tool-call:c1) request(tool-return:c1) event(data-tp-error)"]),
+        ("-one-read", ["agent interrupted error: event(data-tp-error)"]),
     ],
 )
-def test_the_reads_decide_what_the_package_holds_of_a_stream_that_it_rejects(name: str, turns: list[str]) -> None:
+@pytest.mark.parametrize("client", [CLIENT, pytest.param(BROWSER, marks=pytest.mark.browser)])
+def test_the_reads_decide_what_the_package_holds_of_a_stream_that_it_rejects(
+    client: str, reads: str, turns: list[str]
+) -> None:
     """What had been delivered goes with what comes in the same read; one event a read loses nothing."""
     case = base_case(load_builtin("stream/finish-alone"))
     written = [one if isinstance(one, str) else json.dumps(one) for one in EVENTS]
@@ -92,12 +98,12 @@ def test_the_reads_decide_what_the_package_holds_of_a_stream_that_it_rejects(nam
     user, *_ = make_streams(case, None)
 
     async def receive() -> Any:
-        client = PeerClient(name)
+        peer = PeerClient(f"{client}{reads}")
         try:
             stream = Stream(agent_id="assistant", begun_at=at, packets=(packet,), end=StreamEnd(reason=None, at=at))
-            return await client.receive(make_script(case), (user, stream))
+            return await peer.receive(make_script(case), (user, stream))
         finally:
-            await client.close()
+            await peer.close()
 
     assert outline(asyncio.run(receive()).threads[newest_version()])[1:] == turns
 

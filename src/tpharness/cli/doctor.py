@@ -24,6 +24,7 @@ from tpharness.targets.nodejs import find_node
 __all__ = ["doctor"]
 
 _PROBE = "basics/tool-call-and-answer"
+_IN_BROWSER = "peer:ai-sdk-browser and peer:ag-ui-browser"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,18 +94,18 @@ def _programs() -> Iterator[_Line]:
     try:
         browser, fetched = installed_browser()
     except TpharnessError as error:
-        yield _Line(name="browser", found=False, what=f"for peer:ai-sdk-browser: {error.line}")
+        yield _Line(name="browser", found=False, what=f"for {_IN_BROWSER}: {error.line}")
         return
     if browser is not None:
         yield _Line(name="browser", found=True, what=str(browser))
     elif fetched:
-        what = "an npm package, not there yet: fetched when peer:ai-sdk-browser first starts"
+        what = f"an npm package, not there yet: fetched when {_IN_BROWSER} first starts"
         yield _Line(name="browser", found=True, what=what, later=True)
     else:
         yield _Line(
             name="browser",
             found=False,
-            what="for peer:ai-sdk-browser: neither Chromium nor Chrome is on the PATH (Playwright's own would do too)",
+            what=f"for {_IN_BROWSER}: neither Chromium nor Chrome is on the PATH (Playwright's own would do too)",
             type="npx playwright-core install chromium",
         )
 

@@ -12,7 +12,10 @@ from tpharness.verdict.baseline_read import read_baseline
 
 __all__ = ["load_baseline"]
 
-_SAME_BEHAVIOUR = {"ai-sdk-browser": "ai-sdk-client", "ag-ui-client-one-read": "ag-ui-client"}
+_SAME_BEHAVIOUR = {
+    "ai-sdk-browser": "ai-sdk-client",
+    **dict.fromkeys(("ag-ui-client-one-read", "ag-ui-browser", "ag-ui-browser-one-read"), "ag-ui-client"),
+}
 """Peers that share another peer's baseline: the same package in a browser, or with its streams in other reads."""
 
 

@@ -82,6 +82,9 @@ _PYTHON = (sys.executable, "-P", "-m")  # -P: a yaml.py of the current folder is
 _STORE = ("--store", "{folder}/threads.db", "--no-sync")
 """`durable` is about the death of the process, which needs no wait for the disk, several milliseconds a commit."""
 
+_OF_AGENT_PAGE = ("ai_sdk", "ai_sdk_browser", "ag_ui")
+"""Whose scripts stand behind a page of AG-UI's agent, besides its own."""
+
 _BUILT_IN = (
     Peer(name="serve", command=(*_PYTHON, "tpharness", "serve", "--port", "{port}", *_STORE), wire=""),
     *(
@@ -132,14 +135,22 @@ _BUILT_IN = (
         )
         for role in ("server", "client")
     ),
-    Peer(
-        name="ai-sdk-browser",
-        command=("{node}", "{scripts}/browser.mjs", "--port", "{port}"),
-        packages="ai_sdk_browser",
-        shared=("ai_sdk",),
-        browser=True,
-        start_seconds=60.0,  # a browser starts, on a machine that may be busy
-        at_once=4,  # each case has a page of its own to load
+    *(
+        Peer(
+            name=name,
+            command=("{node}", "{scripts}/browser.mjs", "--port", "{port}", *words),
+            packages=packages,
+            shared=shared,
+            wire=wire,
+            browser=True,
+            start_seconds=60.0,  # a browser starts, on a machine that may be busy
+            at_once=4,  # each case has a page of its own to load
+        )
+        for name, packages, shared, wire, words in (
+            ("ai-sdk-browser", "ai_sdk_browser", ("ai_sdk",), "vsp", ()),
+            ("ag-ui-browser", "ag_ui_browser", _OF_AGENT_PAGE, "ag-ui", ("--reads", "events")),
+            ("ag-ui-browser-one-read", "ag_ui_browser", _OF_AGENT_PAGE, "ag-ui", ("--reads", "one")),
+        )
     ),
 )
 

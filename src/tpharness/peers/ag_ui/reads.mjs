@@ -2,17 +2,21 @@
 
 const ROUNDS = 6; // rounds of the event loop: more than the package takes for one event
 const STOP = /\n: ?tp stop\r?\n/;
+const LF = 10;
 const STOP_LENGTH = "\n: tp stop\r".length;
 
-const someRounds = async () => {
-  for (let round = 0; round < ROUNDS; round += 1) await new Promise((done) => setImmediate(done));
+/** What waits until an event has been read, given what begins a round of the event loop. */
+export const someRounds = (begin) => async () => {
+  for (let round = 0; round < ROUNDS; round += 1) await begin();
 };
+
+const inNode = someRounds(() => new Promise((done) => setImmediate(done)));
 
 /**
  * The same bytes: all in one read, or one event a read. At the comment `: tp stop` the user presses stop; that, and the
  * error of a body that breaks off, happen when what came before has been read, which `settled` waits for.
  */
-export function regrouped(body, inOneRead, stop, settled = someRounds) {
+export function regrouped(body, inOneRead, stop, settled = inNode) {
   const pieces = grouped(body, inOneRead, stop, settled);
   return new ReadableStream(
     {
@@ -33,28 +37,45 @@ export function regrouped(body, inOneRead, stop, settled = someRounds) {
 }
 
 async function* grouped(body, inOneRead, stop, settled) {
-  let held = Buffer.alloc(0);
+  let held = new Uint8Array();
   let tail = "\n";
+  const ascii = new TextDecoder("latin1");
   try {
     for await (const bytes of eagerly(body)) {
-      held = Buffer.concat([held, bytes]);
-      tail += Buffer.from(bytes).toString("latin1");
+      held = joined([held, bytes]);
+      tail += ascii.decode(bytes);
       const stopped = STOP.test(tail);
       tail = tail.slice(-STOP_LENGTH); // what the comment may begin in
-      for (let end; !inOneRead && (end = held.indexOf("\n\n")) >= 0; ) {
-        yield held.subarray(0, end + 2);
-        held = held.subarray(end + 2);
+      for (let end; !inOneRead && (end = endOfEvent(held)) > 0; ) {
+        yield held.subarray(0, end);
+        held = held.subarray(end);
         await settled();
       }
       if (!stopped) continue;
       if (held.length > 0) yield held;
-      held = Buffer.alloc(0);
+      held = new Uint8Array();
       await settled();
       stop(); // fetch ends the body with an error then
     }
   } finally {
     if (held.length > 0) yield held;
   }
+}
+
+/** Where the first event ends that is whole, 0 if none is. */
+function endOfEvent(bytes) {
+  for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) if (bytes[at + 1] === LF) return at + 2;
+  return 0;
+}
+
+function joined(pieces) {
+  const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }
 
 /** Read as fast as it comes: of a body that breaks off, fetch throws away what nobody has read yet. */
@@ -73,7 +94,7 @@ async function* eagerly(body) {
   });
   reading.catch(() => {}); // reported below, behind what has arrived
   for (;;) {
-    if (arrived.length > 0) yield Buffer.concat(arrived.splice(0));
+    if (arrived.length > 0) yield joined(arrived.splice(0));
     else if (over) return await reading;
     else await new Promise((resolve) => (changed = resolve));
   }

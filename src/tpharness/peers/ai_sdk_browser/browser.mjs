@@ -15,11 +15,6 @@ const SCREENSHOT = process.env.TPHARNESS_SCREENSHOT; // a file; each case writes
 const port = portOf(process.argv);
 const screen = await Screen.on(port);
 
-screen.browser.on("disconnected", () => {
-  console.error("the browser has crashed"); // nothing can be played without it
-  process.exit(1);
-});
-
 const capabilities = {
   contract: "1.1",
   name: "AI SDK in a browser",

@@ -118,9 +118,5 @@ class PressedPage {
 
 const port = await freePort();
 const screen = await Screen.on(port);
-screen.browser.on("disconnected", () => {
-  console.error("the browser has crashed");
-  process.exit(1);
-});
 serve(port, screen.routes);
 pressed((options) => PressedPage.on(screen, options));

@@ -135,5 +135,4 @@ for (const [name, steps] of scenes) {
   if (scene.page) await screen.close(scene.page, { again: false });
   seen[name] = scene.looks;
 }
-await screen.browser.close();
 process.stdout.write(JSON.stringify(seen), () => process.exit());

@@ -13,9 +13,9 @@ const NUMBER = "x-tp-stream"; // a header by which the browser's words for a req
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-async function bundled() {
+async function bundled(entry) {
   const { outputFiles } = await build({
-    entryPoints: [here("page.jsx")],
+    entryPoints: [here(entry)],
     bundle: true,
     write: false,
     minify: true,
@@ -29,9 +29,13 @@ async function bundled() {
 /** One browser, and the pages that are open in it. */
 export class Screen {
   /** Start the browser for pages that are served on `port`; the routes have to be served by whoever asks. */
-  static async on(port) {
+  static async on(port, entry = "page.jsx") {
     const started = await browser();
-    return new Screen({ port, browser: started, html: readFileSync(here("page.html")), script: await bundled() });
+    started.on("disconnected", () => {
+      console.error("the browser has crashed"); // nothing can be played without it
+      process.exit(1);
+    });
+    return new Screen({ port, browser: started, html: readFileSync(here("page.html")), script: await bundled(entry) });
   }
 
   constructor(what) {
