@@ -53,6 +53,7 @@ def say(**answer):
 def threads(case):
     names = case["versions"]
     return {v: {"version": v, "thread_id": case["thread_id"], "turns": []} for v in names}
+NOW = "2025-01-20T10:00:00Z"
 def asked():
     for line in sys.stdin:
         yield json.loads(line)
@@ -275,6 +276,10 @@ GOES_WRONG = {
     "has too many streams": (
         "say(id=q['id'], served={'threads': threads(q['case']), 'streams': [[], []]})",
         "has 2 streams, the case has 1 run$",
+    ),
+    "counts events from 1": (
+        "say(id=q['id'], served={'threads': threads(q['case']), 'streams': [[{'data': '', 'at': NOW, 'event': 99}]]})",
+        "a packet of run 1 names event 99, the run has [0-9]+ events?$",
     ),
 }
 

@@ -48,7 +48,10 @@ FIELD_REASONS = {
     "total_usage": "the total counts every response of the turn, also one that is not kept",
     "usage": "a response has the usage that the model reported for it",
     "finish_reason": "it is the word of the response's model call, and `error` where the schema does not have it (R16)",
-    "provider_name": "it is that of the part's event, else of the carrier, else of the agent, else `unknown`",
+    "provider_name": (
+        "it is that of the part's event, else of the carrier, else of the agent, else `unknown`; of the parts only "
+        "thoughts and what the provider executes have one (R15, R42)"
+    ),
     "started_at": "a turn starts with its run, or when its agent was named, and not with its first response",
     "agent_id": "a turn belongs to the agent that was named when it began",
     "content_ref": "a reference stands in place of the content",

@@ -231,6 +231,14 @@ class StdioServer(_Stdio):
                 f"the case has {counted(runs, 'run')}",
                 hint="a list of packets for each run, in order; leave out `streams` if there are none",
             )
+        played = (turn for turn in script.turns if isinstance(turn, RunScript))
+        for number, (run, packets) in enumerate(zip(played, streams, strict=True), 1):
+            if (last := max((one.event for one in packets if one.event is not None), default=-1)) >= len(run.events):
+                raise TargetError(
+                    f"{self._name}: a packet of run {number} names event {last}, "
+                    f"the run has {counted(len(run.events), 'event')}",
+                    hint="`event` is the index of the event that caused the bytes; that of the first event is 0",
+                )
         return TargetOutput(threads=self._threads(served, script, "serve"), streams=streams)
 
 
