@@ -111,29 +111,20 @@ _BUILT_IN = (
     ),
     *(
         Peer(
-            name=f"ai-sdk-{role}", command=("{node}", f"{{scripts}}/{role}.mjs", "--port", "{port}"), packages="ai_sdk"
+            name=name,
+            command=("{node}", f"{{scripts}}/{script}.mjs", "--port", "{port}", *words),
+            packages=packages,
+            shared=shared,
+            wire=wire,
         )
-        for role in ("server", "client")
-    ),
-    *(
-        Peer(
-            name=f"ag-ui-client{name}",
-            command=("{node}", "{scripts}/client.mjs", "--port", "{port}", "--reads", reads),
-            packages="ag_ui",
-            shared=("ai_sdk",),
-            wire="ag-ui",
+        for name, script, packages, shared, wire, words in (
+            ("ai-sdk-server", "server", "ai_sdk", (), "vsp", ()),
+            ("ai-sdk-client", "client", "ai_sdk", (), "vsp", ()),
+            ("ag-ui-client", "client", "ag_ui", ("ai_sdk",), "ag-ui", ("--reads", "events")),
+            ("ag-ui-client-one-read", "client", "ag_ui", ("ai_sdk",), "ag-ui", ("--reads", "one")),
+            ("tanstack-ai-server", "server", "tanstack_ai", ("ai_sdk", "ag_ui"), "ag-ui", ()),
+            ("tanstack-ai-client", "client", "tanstack_ai", ("ai_sdk", "ag_ui"), "ag-ui", ()),
         )
-        for name, reads in (("", "events"), ("-one-read", "one"))
-    ),
-    *(
-        Peer(
-            name=f"tanstack-ai-{role}",
-            command=("{node}", f"{{scripts}}/{role}.mjs", "--port", "{port}"),
-            packages="tanstack_ai",
-            shared=("ai_sdk", "ag_ui"),
-            wire="ag-ui",
-        )
-        for role in ("server", "client")
     ),
     *(
         Peer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from tpharness.findings import Finding
 from tpharness.folding import render
 from tpharness.journal import Journal
 from tpharness.protocol.versions import newest_version
+from tpharness.wires.ag_ui.contents import NOT_JSON, parse
 from tpharness.wires.ag_ui.fold import AgUiAssembler
 from tpharness.wires.ag_ui.inputs import EndedCalls
 
@@ -197,3 +199,29 @@ def test_a_rejected_stream_is_the_same_thread_in_however_many_deltas_its_text_co
     folded = [_folded([framed([*begun, *said, *bad])], failing=None)[0] for said in (whole, pieces)]
     assert "rejects" in str(folded[0])
     assert folded[0] == folded[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-0",
+        "-0.0",
+        "1e5",
+        "5e-324",
+        str(2**64),
+        "9" * 400,
+        '{"a": 1, "a": 2}',
+        '"\\ud800"',
+        '"\\ud83d\\ude00"',
+        " [1] ",
+    ],
+)
+def test_arguments_are_read_as_python_reads_them(text: str) -> None:
+    """To the sign of a zero, and half a character as well (R43)."""
+    assert repr(parse(text)) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize("text", ["{", "[1,]", "01", "NaN", "-Infinity", "1e999", "[1e999]", "{} {}", "\ufeff1"])
+def test_arguments_that_nothing_can_write_again_are_not_json(text: str) -> None:
+    """Numbers that JSON does not have (R38), and what is not JSON."""
+    assert parse(text) is NOT_JSON

@@ -29,9 +29,12 @@ def parse(text: str) -> Any:
     if not text.strip():
         return {}
     try:
-        return read_json(text)
-    except (ValueError, RecursionError):
-        return NOT_JSON
+        return msgspec.json.decode(text)  # the same value where native code takes the text
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        try:
+            return read_json(text)
+        except (ValueError, RecursionError):
+            return NOT_JSON
 
 
 def result_content(content: Any) -> Any:

@@ -178,16 +178,12 @@ class AgUiAssembler:
         """Return what takes the pieces behind one that has just been folded, None where each needs a look."""
         if isinstance(piece, r.TextMessageContent):
             return self._fold.text_open(piece.message_id)
-        add = self._fold.input_open(self._id(piece.tool_call_id))
+        held = self._fold.input_said(self._id(piece.tool_call_id))
         said = self._arguments.get(piece.tool_call_id)
-        if add is None or said is None:
+        if held is None or (held is not said and held != said):
             return None
-
-        def take(text: str) -> None:
-            said.append(text)
-            add(text)
-
-        return take
+        self._arguments[piece.tool_call_id] = held  # one list from here on
+        return held.append
 
     def _put(self, chunks: Chunks) -> None:
         for chunk in chunks:
@@ -311,8 +307,11 @@ class AgUiAssembler:
         return [start]
 
     def _call_arguments(self, event: r.ToolCallArgs) -> Chunks:
-        self._arguments.setdefault(event.tool_call_id, []).append(event.delta)
-        return [c.ToolInputDeltaChunk(tool_call_id=self._id(event.tool_call_id), input_text_delta=event.delta)]
+        call_id = self._id(event.tool_call_id)
+        said = self._arguments.setdefault(event.tool_call_id, [])
+        if said is not self._fold.input_said(call_id):
+            said.append(event.delta)
+        return [c.ToolInputDeltaChunk(tool_call_id=call_id, input_text_delta=event.delta)]
 
     def _call_end(self, event: r.ToolCallEnd) -> Chunks:
         facts = carried(event)

@@ -6,8 +6,10 @@ An event without a place is left out (rules 21, 23, 30, 34, 49, 56, 77).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from msgspec import UNSET
 
 from tpharness.findings import Kind
 from tpharness.wires.ag_ui import records as r
@@ -130,8 +132,8 @@ class Items:
 
     def owner_of(self, event: Any) -> str | None:
         """Return in whose lane an event is: that of its tag, else that of the item that it continues."""
-        tag = given(getattr(event, "subagent_run_id", None))
-        if tag is not None:
+        tag = getattr(event, "subagent_run_id", UNSET)
+        if tag is not UNSET:
             self._tagged = True
             return str(tag)
         found = _ACTS.get(type(event)) if self._tagged else None
@@ -140,23 +142,15 @@ class Items:
         item = self._items[found[0]].get(getattr(event, event.id_field))
         return item.owner if item is not None else None
 
-    def add(self, event: Any) -> bool:
-        """Append a piece to what is open of the agent itself, as most events do; False where more has to be judged."""
-        item = self._item_of(event)
+    def add(self, event: Any) -> StreamedItem | None:
+        """Append a piece to what is open of the agent itself, and return that; None where more has to be judged."""
+        item = self._items[_ACTS[type(event)][0]].get(getattr(event, event.id_field))
         if item is None or item.state is not ItemState.OPEN or item.owner is not None:
-            return False
+            return None
         item.add(event.delta)
-        return True
+        return item
 
-    def keeps_pieces(self, event: Any) -> bool:
-        """Whether the pieces of what an event continues are kept, to be compared with the input."""
-        item = self._item_of(event)
-        return item is not None and item.pieces is not None
-
-    def _item_of(self, event: Any) -> StreamedItem | None:
-        return self._items[_ACTS[type(event)][0]].get(getattr(event, event.id_field))
-
-    def take(self, event: Any, *, by_chunk: bool, ended: tuple[str, ...] = ()) -> bool:
+    def take(self, event: Any, *, by_chunk: bool, ended: Sequence[str] = ()) -> bool:
         """Take an event of an item; whether it has a place. `ended` are ids whose shorthand this event has ended."""
         name, act = _ACTS[type(event)]
         id_ = getattr(event, event.id_field)
@@ -182,7 +176,7 @@ class Items:
         return True
 
     def _misfit(
-        self, kind: Kind, name: str, id_: str, item: StreamedItem | None, *, by_chunk: bool, ended: tuple[str, ...]
+        self, kind: Kind, name: str, id_: str, item: StreamedItem | None, *, by_chunk: bool, ended: Sequence[str]
     ) -> None:
         word = FAMILIES[name].word
         mixed = item is not None and (

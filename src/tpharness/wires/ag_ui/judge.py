@@ -8,6 +8,7 @@ that one mistake is one finding. `take` sees each event that has its place, chun
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -77,8 +78,12 @@ def is_ag_ui(data: bytes) -> bool:
     return False
 
 
+def _pass_over(_event: r.BaseEvent) -> None:
+    """Take an event that changes nothing, or that nobody takes."""
+
+
 def _to_nobody(_event: Any) -> Callable[[str], None]:
-    return lambda _: None
+    return deque[str](maxlen=0).append
 
 
 def _is_plain(event: Any) -> bool:
@@ -99,7 +104,7 @@ class Judge:
         take: Callable[[r.BaseEvent], None] | None = None,
         more: Callable[[Any], Callable[[str], None] | None] | None = None,
     ) -> None:
-        self._take = take
+        self._pass_on = take if take is not None else _pass_over
         self._more = more if more is not None or take is not None else _to_nobody
         self._texts: dict[str, Callable[[str], None]] = {}
         self._arguments: dict[str, Callable[[str], None]] = {}
@@ -113,6 +118,8 @@ class Judge:
         """What was found of the events."""
         self._lanes = ChunkLanes()
         self._items = Items(self._report)
+        self.owner_of = self._items.owner_of
+        """The subagent that an event is of, by its tag or by what it continues; None for the agent itself."""
         self._steps = Steps(self._report)
         self._invocations = Invocations(self._report)
         self.values = Values(self._report)
@@ -154,7 +161,7 @@ class Judge:
             r.SubagentError: self._invocations.end,
             r.ReasoningEncryptedValue: self._encrypted_value,
             r.Custom: self._custom_event,
-            r.Raw: self._nothing,
+            r.Raw: _pass_over,
         }
 
     @property
@@ -167,10 +174,6 @@ class Judge:
         """What was found so far: about the bytes, then in the order of the events; of each kind the first."""
         of_events = sorted(self.log.findings(), key=lambda one: -1 if one.place.event is None else one.place.event)
         return [*self._parser.findings, *of_events]
-
-    def owner_of(self, event: r.BaseEvent) -> str | None:
-        """Return the subagent that an event is of, by its tag or by what it continues; None for the agent itself."""
-        return self._items.owner_of(event)
 
     def feed(self, data: bytes) -> int:
         """Take the next bytes; return how many events they completed."""
@@ -189,6 +192,7 @@ class Judge:
     def _feed_events(self, events: Sequence[bytes]) -> None:
         """Take the data of the events of one read: those that make up nearly all of a stream without a call."""
         texts, arguments, last = self._texts, self._arguments, self._index + len(events)
+        content, args, unset = r.TextMessageContent, r.ToolCallArgs, UNSET
         for index, data in enumerate(events, self._index + 1):
             event: Any
             try:
@@ -196,13 +200,13 @@ class Judge:
             except REFUSED:
                 event = None
             record = type(event)
-            if record is r.TextMessageContent:
+            if record is content:
                 more = texts.get(event.message_id)
-            elif record is r.ToolCallArgs:
+            elif record is args:
                 more = arguments.get(event.tool_call_id)
             else:
                 more = None
-            if more is None or event.metadata is not UNSET or event.subagent_run_id is not UNSET:
+            if more is None or event.metadata is not unset or event.subagent_run_id is not unset:
                 self._index = index
                 self._judge_event(event, data)
             else:
@@ -228,12 +232,12 @@ class Judge:
         """Take a piece of what is open, the quick way; False where `_place` has anything to judge."""
         if not _is_plain(event) or self.state is not AgUiRunState.RUNNING or self._lanes.open:
             return False
-        if not self._items.add(event):
+        item = self._items.add(event)
+        if item is None:
             return False
         self._pass_on(event)
         quick = self._quick.get(type(event))
-        may = self.rejected_at is None and not self._items.keeps_pieces(event)
-        if quick is not None and self._more is not None and may:
+        if quick is not None and self._more is not None and self.rejected_at is None and item.pieces is None:
             more = self._more(event)
             if more is not None:
                 quick[getattr(event, event.id_field)] = more
@@ -288,22 +292,22 @@ class Judge:
         if event.metadata is not UNSET and "ag-ui" in event.metadata:
             said = "the key ag-ui of metadata is the protocol's own"
             self._report(v.METADATA_RESERVED, said, pointer="/metadata/ag-ui")
-        owner = self._items.owner_of(event)
+        owner = self.owner_of(event)
         if owner is not None and record not in (r.SubagentStarted, r.SubagentFinished, r.SubagentError):
             self._invocations.note(owner)
         if record in CHUNKS:
             self._place_chunk(event)
             return
-        ended: list[r.Item] = []
-        if self._lanes.open:
-            ended = self._lanes.ended_by(event, owner)
-            for end in ended:
-                self._item(end, by_chunk=True)
+        ended: list[str] = []
+        for end in self._lanes.ended_by(event, owner) if self._lanes.open else ():
+            self._continue(end)
+            ended.append(getattr(end, end.id_field))
         if record in Items.HANDLED:
-            self._item(event, by_chunk=False, ended=tuple(getattr(one, one.id_field) for one in ended))
+            if not self._items.take(event, by_chunk=False, ended=ended):
+                return
         else:
             self._handlers[record](event)
-            self._pass_on(event)
+        self._pass_on(event)
 
     def _place_chunk(self, chunk: r.BaseEvent) -> None:
         found = self._lanes.expand(chunk)
@@ -311,19 +315,16 @@ class Judge:
             self._report(found.kind, found.message)
             return
         for event in found:
-            if not self._item(event, by_chunk=True) and type(event) not in _ENDS:
+            if not self._continue(event) and type(event) not in _ENDS:
                 self._lanes.forget(event)  # what is not open cannot be continued
                 return
 
-    def _item(self, event: r.BaseEvent, *, by_chunk: bool, ended: tuple[str, ...] = ()) -> bool:
-        has_place = self._items.take(event, by_chunk=by_chunk, ended=ended)
+    def _continue(self, event: r.BaseEvent) -> bool:
+        """Take an event that stands for a chunk, or that another one brings with it; whether it has a place."""
+        has_place = self._items.take(event, by_chunk=True)
         if has_place:
             self._pass_on(event)
         return has_place
-
-    def _pass_on(self, event: r.BaseEvent) -> None:
-        if self._take is not None:
-            self._take(event)
 
     def _misfit(self, kind: Kind, event: r.BaseEvent) -> None:
         """Report the first event that has no place where the stream stands; those that follow it do not either.
@@ -339,9 +340,6 @@ class Judge:
         ended = f"{name} came after the run had ended"
         said = {v.FIRST_EVENT: f"the stream begins with {name}", v.AFTER_END: ended}
         self._report(kind, said.get(kind, f"{name} came while a run was running"), got=name)
-
-    def _nothing(self, event: r.BaseEvent) -> None:
-        """Take an event that opens, closes and changes nothing."""
 
     def _run_started(self, event: r.RunStartedEvent) -> None:
         self._judge_calls()

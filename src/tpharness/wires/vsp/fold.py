@@ -137,10 +137,10 @@ class ChunkFold:
         part = self._texts.get(id_)
         return part.append if part is not None else None
 
-    def input_open(self, call_id: str) -> Callable[[str], None] | None:
-        """Return what takes the deltas of a call's arguments as `feed` would, as `text_open` does for a text."""
+    def input_said(self, call_id: str) -> list[str] | None:
+        """Return what an open call has said of its arguments so far: it takes deltas as `text_open` does for a text."""
         part = self._inputs.get(call_id)
-        return part.append if part is not None else None
+        return part.pieces if part is not None else None
 
     def join_pieces(self) -> None:
         """Join the pieces of what is open, now and then: a part that `text_open` has opened takes any number."""
