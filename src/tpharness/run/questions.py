@@ -71,12 +71,17 @@ async def _ask_hashes(target: AnsweringTarget, side: str, threads: Threads) -> A
             continue
         for asked, given in (
             ("the hash of a thread", thread),
-            ("its hash in other words (R37)", _in_other_words(thread, version)),
+            (f"its hash with {_OTHER_WORDS} (R37)", _in_other_words(thread, version)),
         ):
             got = await target.answer("hash", {"thread": given})
             yield ThreadAnswer(
                 question="hash", side=side, version=version, asked=asked, got=got.get("hash"), right=right
             )
+
+
+_OTHER_WORDS = (
+    "keys in another order, `parent_turn: null`, `+00:00` for `Z`, and an event of telemetry at the end of turns"
+)
 
 
 def _in_other_words(thread: Mapping[str, Any], version: Version) -> dict[str, Any]:
