@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from tests.apps.chat_app import ChatApp, Json, Stored, running
+from tests.apps.openai_app import CompletionsApp, ResponsesApp
 from tests.apps.page_app import PageApp
 
 from tpharness.apps.config import config_of_url
@@ -93,6 +94,8 @@ def describe(app: ChatApp, **given: Any) -> tuple[dict[str, Any], Sequence[str]]
             "the server keeps it: the model knew the first message when the second was posted alone",
         ),
         (ReadsWholePosts(), "ai-sdk", "the server keeps it"),
+        (CompletionsApp(), "chat-completions", "the page keeps it: posted alone, by a second page"),
+        (ResponsesApp(), "responses", "the page keeps it: posted alone, by a second page"),
         (ChatApp(), "last-message", "the server keeps it"),
         (Forgets(), "ai-sdk", "nobody was seen to keep it: the second turn did not know the first"),
         (

@@ -44,7 +44,7 @@ _MEANS: Mapping[AddressKey, str] = {
     "stop": "the stop button",
 }
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
-_ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui", "ai-sdk-text")
+_ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui", "ai-sdk-text", "chat-completions", "responses")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from tpharness.apps.client.ag_ui import AgUi
 from tpharness.apps.client.client_versions import NEWEST, VERSIONS
-from tpharness.apps.client.profile import Chat, Profile, Trigger
+from tpharness.apps.client.openai_streams import CompletionsStream, ResponsesStream
+from tpharness.apps.client.profile import Chat, Profile, Trigger, text_of
 from tpharness.apps.client.reply import Translator
 from tpharness.apps.client.text_stream import TextStream
 from tpharness.errors import UsageError, did_you_mean
@@ -99,6 +100,39 @@ class AssistantUi(AiSdk):
         return {**AiSdk.body(self, chat, trigger), "tools": {}, "callSettings": {}, "config": {}, "metadata": {}}
 
 
+class ChatCompletions:
+    """A client of OpenAI's Chat Completions, as any chat page for such servers: all messages, and no calls."""
+
+    keeps_history = True
+    shows_calls = False
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:  # noqa: ARG002  # the messages say all
+        """Return what the client posts; `body` in the table names the model that the application knows."""
+        return {"model": "default", "messages": _words(chat), "stream": True}
+
+    def translator(self) -> Translator | None:
+        """The answer is a stream of chunks."""
+        return CompletionsStream()
+
+
+class Responses(ChatCompletions):
+    """A client of OpenAI's Responses that keeps the history itself."""
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:  # noqa: ARG002  # the messages say all
+        """Return what the client posts."""
+        return {"model": "default", "input": _words(chat), "stream": True}
+
+    def translator(self) -> Translator | None:
+        """The answer is a stream of events."""
+        return ResponsesStream()
+
+
+def _words(chat: Chat) -> list[dict[str, str]]:
+    """Return the messages of a page that has texts alone; an answer without a word is not kept."""
+    texts = ({"role": str(message.get("role")), "content": text_of(message)} for message in chat.messages)
+    return [one for one in texts if one["content"]]
+
+
 PROFILES: Mapping[str, Callable[[], Profile]] = {
     "ai-sdk": AiSdk,
     "ai-sdk-6": AiSdk6,
@@ -109,6 +143,8 @@ PROFILES: Mapping[str, Callable[[], Profile]] = {
     "mastra": Mastra,
     "assistant-ui": AssistantUi,
     "ag-ui": AgUi,
+    "chat-completions": ChatCompletions,
+    "responses": Responses,
 }
 _CLIENT = "client"
 
