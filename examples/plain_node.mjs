@@ -1561,7 +1561,7 @@ class AgUiWriter {
 
   *on_finish({ finishReason }) {
     const facts = dense({ finish_reason: finishReason });
-    if (this.error != null && (finishReason == null || ["error", "interrupted", "content-filter"].includes(finishReason))) {
+    if (this.error != null && ["error", "interrupted", "content-filter"].includes(finishReason)) {
       yield this.failed(finishReason === "error" ? {} : facts);
       return;
     }

@@ -76,6 +76,8 @@ def test_the_reference_and_an_example_agree_over_ag_ui(call: Call, tmp_path: Pat
     assert departs.code == 1
     assert f"DISAGREEMENT 1: {SENDS}\n  cheerful departs from reference, plain-node\n" in departs.out
     assert " over ag-ui, seed 0, servers reference, plain-node, cheerful\n" in departs.out
+    tied = call("compare-targets", *servers[:2], *servers[4:], case, "--wire", "ag-ui", "--shrink", "0")
+    assert f"DISAGREEMENT 1: {SENDS}\n  cheerful parts from reference, with no majority\n" in tied.out
 
 
 def test_one_that_departs_is_named_and_its_scenario_is_small(call: Call, tmp_path: Path) -> None:

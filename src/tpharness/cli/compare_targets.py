@@ -98,9 +98,9 @@ def _print(
     for number, held in enumerate(found, 1):
         one = held.disagreement
         say(f"DISAGREEMENT {number}: {one.about}")
-        departs = "departs" if len(one.departing) == 1 else "depart"
-        others = "part, with no majority, from" if one.tied else f"{departs} from"
-        say(f"  {', '.join(one.departing)} {others} {', '.join(one.majority)}")
+        verb = ("part" if one.tied else "depart") + ("s" if len(one.departing) == 1 else "")
+        nobody = ", with no majority" if one.tied else ""
+        say(f"  {', '.join(one.departing)} {verb} from {', '.join(one.majority)}{nobody}")
         say(f"  differs   {one.message}")
         if one.pointer:
             say(f"  at        {one.pointer}, in {', '.join(version.value for version in one.versions)}")

@@ -129,7 +129,13 @@ def test_an_error_with_another_word_for_the_end_of_the_run_keeps_the_word() -> N
         end = events_of_run(error, {"type": "finish", "finishReason": word})[-1]
         assert end["type"] == "RUN_ERROR"
         assert end["metadata"] == {"threadprotocol": {"reported": True, **facts}}
-    assert events_of_run(error, {"type": "finish"})[-1]["metadata"] == {"threadprotocol": {"reported": True}}
+
+
+def test_an_error_that_a_bare_finish_follows_ends_nothing() -> None:
+    """The turn is complete (R27), and the end of the run is a success as in a run without an error."""
+    end = events_of_run({"type": "error", "errorText": "overloaded"}, {"type": "finish"})[-1]
+    assert (end["type"], end["outcome"]) == ("RUN_FINISHED", {"type": "success"})
+    assert "metadata" not in end
 
 
 def test_an_event_named_as_the_facts_are_may_have_any_data() -> None:

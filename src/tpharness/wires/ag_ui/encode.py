@@ -93,8 +93,8 @@ class AgUiEncoder:
 
     def _finish(self, chunk: Mapping[str, Any]) -> list[Event]:
         word = chunk.get("finishReason")
-        if self._error is not None and (word is None or word in _INTERRUPTED):
-            return self._failed({} if word in (None, "error") else {"finish_reason": word})  # an error ends in "error"
+        if self._error is not None and word in _INTERRUPTED:
+            return self._failed({} if word == "error" else {"finish_reason": word})  # an error ends in "error"
         if word == "interrupted":
             return self._stopped({"finish_reason": word})  # stopped on purpose is never a success (rule 5)
         made = {**self._earlier, **self._unanswered}
