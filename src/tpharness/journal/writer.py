@@ -176,8 +176,7 @@ class JournalWriter:
     def begin_response(self, at: str, facts: Mapping[str, Any] | None = None) -> None:
         """Open a response, finishing one that is open (R40)."""
         self._need_turn()
-        if self.response_open:
-            self.finish_response()
+        self.finish_response()
         self._settle()
         self._said_before_response = self._said
         self._response = OpenResponse(self._agent_id, at, [], dict(facts or {}), {})

@@ -9,6 +9,7 @@ chunk's index, and the thread is what it would be without that chunk (R36). Neve
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import length_hint
 from typing import Any, ClassVar
 
 from tpharness.findings import Finding, Place
@@ -110,25 +111,26 @@ class ChunkFold:
         """Fold the data of the events of one read: what `feed_event` does for each, in one loop."""
         context, texts, inputs = self._context, self._texts, self._inputs
         chunk: Any
-        before = context.index
-        for index, data in enumerate(events, before):
+        after = context.index + len(events)
+        for data in (left := iter(events)):
             try:
                 chunk = decode_typed(data) if data[TYPE_AT] != CUSTOM else chunks.decode_chunk(data)
+                record = type(chunk)
+                if record is TextDeltaChunk:
+                    append = texts[chunk.id].append  # a field, and called at once Python looks for a method first
+                    append(chunk.delta)
+                    continue
+                if record is ToolInputDeltaChunk:
+                    append = inputs[chunk.tool_call_id].append
+                    append(chunk.input_text_delta)
+                    continue
+            except KeyError:  # its part is not open
+                pass
             except REFUSED:
                 chunk = chunks.decode_untyped(data)
-            record = type(chunk)
-            if record is TextDeltaChunk:
-                part, piece = texts.get(chunk.id), chunk.delta
-            elif record is ToolInputDeltaChunk:
-                part, piece = inputs.get(chunk.tool_call_id), chunk.input_text_delta
-            else:
-                part = None
-            if part is None:
-                context.index = index
-                self.feed(chunk, at)
-            else:
-                part.append(piece)
-        context.index = before + len(events)
+            context.index = after - length_hint(left) - 1  # which `feed` counts on
+            self.feed(chunk, at)
+        context.index = after
         if context.index >= self._join_at:
             self._join_pieces()
 

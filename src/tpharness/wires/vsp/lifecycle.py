@@ -79,9 +79,9 @@ class Lifecycle:
 
     def ensure_response(self) -> None:
         """Begin a response unless one is streaming."""
-        self.ensure_turn()
         if self._writer.response_open:
             return
+        self.ensure_turn()
         if self._step.answered and self._step.announced:
             self._context.report(v.NEW_RESPONSE_IN_STEP, "a part started after an output in the same step")
         self._writer.begin_response(self._context.time, self._context.facts.at_response_start())
