@@ -61,9 +61,9 @@ def spread_ids(size: int) -> tuple[str, ...]:
     return tuple(known[number * len(known) // size] for number in range(size))
 
 
-def play_on(target: str, size: int) -> None:
+def play_on(target: str, size: int, trace: Traced = Traced.NONE) -> None:
     """Play scenarios with both sides on a target. SystemExit if they do not pass."""
-    *_, finished = run_suite(RunOptions(ids=spread_ids(size), server=target, client=target))
+    *_, finished = run_suite(RunOptions(ids=spread_ids(size), server=target, client=target, trace=trace))
     if not isinstance(finished, RunFinished) or not finished.passed:
         raise SystemExit(f"{target} does not pass: {finished}")
 
@@ -160,7 +160,10 @@ def over_http_target(size: int) -> list[float]:
     "`certify`, the harness / one `run` on the same target", unit="scenario", at_most=1.8, head=120, sizes=(30, 120)
 )
 def certify_in_three_orders(size: int) -> Pair:
-    """Play three orders over stdio and judge once what is the same in all; take the time of this process only."""
+    """Play three orders over stdio and judge once what is the same in all; take the time of this process only.
+
+    Both keep the traces of what fails, as the two commands do where nobody says otherwise.
+    """
     target = f"stdio:{sys.executable} {_EXAMPLE} --stdio"
     orders = [
         replace(one, ids=spread_ids(size), trace=Traced.FAILED) for one in plan_playing(server=target, client=target)
@@ -171,7 +174,7 @@ def certify_in_three_orders(size: int) -> Pair:
         for one in orders:
             deque(play_suite(one, known), maxlen=0)
 
-    return Pair(ours=certify, peer=lambda: play_on(target, size))
+    return Pair(ours=certify, peer=lambda: play_on(target, size, Traced.FAILED))
 
 
 @figure("both wires / one wire", unit="scenario", head=100, sizes=(40, 100))
