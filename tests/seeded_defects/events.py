@@ -125,6 +125,8 @@ class EventsLate(JournalWriter):
             super().add_event(event)
 
     def finish_response(self):
+        if not self.response_open:
+            return 0
         opened = super().finish_response()
         late, self._late = getattr(self, "_late", []), []
         for event in late:

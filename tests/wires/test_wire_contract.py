@@ -32,6 +32,7 @@ NAMES_CHUNKS = {
     "apps/checks/view.py": "what a chat of the AI SDK shows",
     "apps/client/ag_ui.py": "translates a stream of AG-UI for the chat client, until AG-UI is a wire",
     "apps/client/text_stream.py": "makes of a plain text the chunks that the AI SDK makes of it",
+    "apps/client/openai_streams.py": "makes of an answer of OpenAI's APIs the chunks that the AI SDK makes of a text",
     "apps/client/message.py": "does what useChat of the AI SDK does, and is held to it",
     "apps/evidence.py": "reads when useChat was shown a call, and when its result",
     "apps/play.py": "waits for what useChat reacts to",

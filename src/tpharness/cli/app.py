@@ -50,7 +50,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "fuzz": CommandEntry("fuzz", "Generate cases, judge them by every check, and shrink what fails.", room="explore"),
     "compare-targets": CommandEntry(
         "compare_targets",
-        "Play the same on several servers, or several clients, and print only where they part.",
+        "Play the same on several servers, or several clients, over one wire, and print only where they part.",
         room="explore",
     ),
     "list": CommandEntry(
