@@ -9,7 +9,7 @@ import orjson
 
 from tpharness.output import json_bytes
 
-__all__ = ["event", "load", "named_event"]
+__all__ = ["event", "load", "load_object", "named_event"]
 
 
 def load(text: str | bytes) -> Any:
@@ -18,6 +18,15 @@ def load(text: str | bytes) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return json.loads(text)  # large integers and lone surrogates
+
+
+def load_object(text: str) -> dict[str, Any]:
+    """Return the arguments of a call where an API sends an object: half of one, and what is not one, is `{}`."""
+    try:
+        value = load(text or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def event(value: Any) -> bytes:

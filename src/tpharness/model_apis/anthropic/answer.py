@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.model_apis.event_bytes import load, named_event
+from tpharness.model_apis.event_bytes import load_object, named_event
 from tpharness.model_apis.plan import Call, Finish, Item, Plan, Text, Thinking, Usage
 
 __all__ = ["AnthropicAnswer"]
@@ -107,7 +107,7 @@ class AnthropicAnswer:
                 case Thinking():
                     content.append({"type": "thinking", "thinking": text, "signature": self._sign(item)})
                 case Call(call_id=call_id, name=name):
-                    content.append({"type": "tool_use", "id": call_id, "name": name, "input": _object(text)})
+                    content.append({"type": "tool_use", "id": call_id, "name": name, "input": load_object(text)})
         reason = _REASONS.get(self._plan.reason, "end_turn")
         usage = {**_usage(self._plan.usage), "service_tier": "standard"}
         return {**self._message, "content": content, "stop_reason": reason, "usage": usage}
@@ -123,15 +123,6 @@ class AnthropicAnswer:
             signature = "Eq" + base64.b64encode(digest * 3).decode()
         self._signed.add((signature, text))
         return signature
-
-
-def _object(text: str) -> Any:
-    """Return the input of a call: `{}` for a text that is not a whole object, since the API has no half arguments."""
-    try:
-        value = load(text)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _input_usage(usage: Usage) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpharness.model_apis.bedrock.event_stream import stream_message
-from tpharness.model_apis.event_bytes import load
+from tpharness.model_apis.event_bytes import load_object
 from tpharness.model_apis.plan import Call, Finish, Item, Plan, Text, Thinking
 from tpharness.output import json_bytes
 
@@ -114,16 +114,7 @@ def _block(item: Item) -> dict[str, Any]:
         case Thinking():
             return {"reasoningContent": {"reasoningText": {"text": text, "signature": _signature(item)}}}
         case Call(call_id=call_id, name=name):
-            return {"toolUse": {"toolUseId": call_id, "name": name, "input": _object(text)}}
-
-
-def _object(text: str) -> Any:
-    """Return the input of a call: `{}` for a text that is not a whole object."""
-    try:
-        value = load(text or "{}")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+            return {"toolUse": {"toolUseId": call_id, "name": name, "input": load_object(text)}}
 
 
 def _signature(item: Thinking) -> str:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.model_apis.event_bytes import load
+from tpharness.model_apis.event_bytes import load_object
 from tpharness.model_apis.plan import Call, Finish, Item, Plan, Text, Thinking, Usage
 from tpharness.output import json_bytes
 
@@ -119,11 +119,7 @@ class GeminiAnswer:
         """Nothing is kept but signatures, which are kept when they are given."""
 
     def _call(self, item: Call) -> dict[str, Any]:
-        try:
-            args = load("".join(item.pieces) or "{}")
-        except ValueError:
-            args = None
-        call = {"name": item.name, "args": args if isinstance(args, dict) else {}, "id": item.call_id}
+        call = {"name": item.name, "args": load_object("".join(item.pieces)), "id": item.call_id}
         first, self._signs_call = self._signs_call, False
         return {"functionCall": call, **({"thoughtSignature": self._sign()} if first else {})}
 

@@ -9,23 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.model_apis.event_bytes import load
+from tpharness.model_apis.event_bytes import load_object
 from tpharness.model_apis.plan import Call, Finish, Item, Plan, Text, Thinking
 from tpharness.output import json_bytes
 
-__all__ = ["OllamaAnswer", "arguments_object"]
+__all__ = ["OllamaAnswer"]
 
 _REASONS: Mapping[Finish, str] = {Finish.LENGTH: "length"}  # after calls it is "stop", as after anything else
 _MADE_AT = "2025-01-01T00:00:00.000000Z"
-
-
-def arguments_object(item: Call) -> dict[str, Any]:
-    """Return the arguments of a call as the API gives them: half an object is none."""
-    try:
-        arguments = load("".join(item.pieces) or "{}")
-    except ValueError:
-        return {}
-    return arguments if isinstance(arguments, dict) else {}
 
 
 class OllamaAnswer:
@@ -96,7 +87,7 @@ class OllamaAnswer:
         """Nothing is kept."""
 
     def _call(self, item: Call) -> dict[str, Any]:
-        function = {"index": self._calls, "name": item.name, "arguments": arguments_object(item)}
+        function = {"index": self._calls, "name": item.name, "arguments": load_object("".join(item.pieces))}
         self._calls += 1
         return {"tool_calls": [{"id": item.call_id, "function": function}]}
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tpharness.findings import Finding
+from tpharness.model_apis.event_bytes import load_object
 from tpharness.model_apis.messages import HistoryCall, HistoryMessage, HistoryResult
-from tpharness.model_apis.ollama.answer import OllamaAnswer, arguments_object
+from tpharness.model_apis.ollama.answer import OllamaAnswer
 from tpharness.model_apis.ollama.pairs import Pairs, SentCall, pair_results, sent_calls
 from tpharness.model_apis.plan import Plan
 from tpharness.model_apis.reading import call_of_object, call_of_text, join_results
@@ -66,7 +67,7 @@ class OllamaServer:
     def answer(self, incoming: Incoming, request: Request, plan: Plan) -> OllamaAnswer:  # noqa: ARG002
         """Return the answer of a plan, and remember its calls."""
         given = self._given.setdefault(_first_words(request.history), [])
-        given += (call_of_object(call.call_id, call.name, arguments_object(call)) for call in plan.calls)
+        given += (call_of_object(call.call_id, call.name, load_object("".join(call.pieces))) for call in plan.calls)
         return OllamaAnswer(plan, model=request.model)
 
     def error(self, refusal: ApiRefusal, number: int) -> Any:  # noqa: ARG002  # the same for every request
