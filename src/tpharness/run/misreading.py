@@ -36,8 +36,7 @@ def find_misreading(
     if not any(b"event:" in packet.data for turn in turns if isinstance(turn, Stream) for packet in turn.packets):
         return ""
     wrong = receive_threads(script, [_with_names_that_stay(turn) for turn in turns], version)[version]
-    right = receive_threads(script, turns, version)[version]
-    stays = same_content(wrong, thread) and not same_content(wrong, right)
+    stays = same_content(wrong, thread) and not same_content(wrong, receive_threads(script, turns, version)[version])
     return _NAME_STAYS if stays else ""
 
 
