@@ -90,7 +90,7 @@ class Reproduction:
         elif any(turn.cut is not None and turn.cut.cut.by not in _BY for turn in seen.turns):
             why = "its cut is none of leaving, pressing stop, and what a model's API does"
         elif any(b"\0" in piece for _, asked in seen.asked for piece in asked.written):
-            why = "its model's API answers in frames that are no text"
+            why = "its model's API answers in frames that are not text"
         elif any(turn.others for turn in seen.turns):
             why = "the application asks its model for something else meanwhile, whose place is not known"
         elif any(turn.cut is not None and turn.cut.cut.one_ends for turn in seen.turns):
