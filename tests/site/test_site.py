@@ -309,11 +309,11 @@ def test_a_page_without_documents_says_what_to_type(page: str, command: str) -> 
     typed = [shlex.split(one) for one in re.findall("`(tpharness [^`]* -o [^`]*)`", pages[page])]
     assert [words[:2] for words in typed] == [["tpharness", command], ["tpharness", "site"]]
     assert isinstance(program, click.Group)
-    with click.Context(program) as context:
+    with click.Context(program, **program.context_settings) as context:
         for _, name, *arguments in typed:
             found = program.get_command(context, name)
             assert found is not None
-            found.make_context(name, arguments)
+            found.make_context(name, arguments, parent=context)  # a command keeps the first names of --help it is given
     assert typed[1][-1].startswith(typed[0][-1]), "what the one writes is what the other reads"
 
 
