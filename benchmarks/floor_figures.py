@@ -13,12 +13,15 @@ from dataclasses import replace
 from benchmarks.bodies import READ, reads_of, steps
 from benchmarks.core_figures import CHUNKS_OF_A_STEP, MILLION, judge_programs, programs_of_thirty
 from benchmarks.figures import FIGURES, Pair, figure
+from benchmarks.least_certificate import ask_again, record_asked_of_processes
 from benchmarks.least_fold import check_least, least_journal
 from benchmarks.least_program import check_least_program, least_program
 from benchmarks.least_wires import play_asked, record_asked
 from benchmarks.stream import decode, fold
 from benchmarks.suite_figures import (
+    OVER_STDIO,
     THERE,
+    certify,
     ended_processes,
     in_processes,
     play_on,
@@ -35,6 +38,7 @@ from tpharness.run.variants import rechunk_deltas, rechunk_event_deltas, rechunk
 from tpharness.scenario import load_scenario
 from tpharness.targets.contract import Script
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, receive_turns, serve_turns
+from tpharness.trace.format import Traced
 from tpharness.wires.registry import DEFAULT_WIRE, WIRES, wire_named
 
 __all__: list[str] = []
@@ -57,7 +61,7 @@ def least_in_reads(size: int) -> Pair:
     return Pair(ours=lambda: least_journal(reads), peer=lambda: decode(raw))
 
 
-@figure("bytes to journal, reads of 16 KiB / the least that gives it", unit="chunk", at_most=2, sizes=MILLION)
+@figure("bytes to journal, reads of 16 KiB / the least that gives it", unit="chunk", at_most=2.2, sizes=MILLION)
 def journal_and_least(size: int) -> Pair:
     """Both give the same journal."""
     reads = reads_of(b"".join(_events(size)), READ)
@@ -132,6 +136,36 @@ def _with_other_wires(size: int) -> Callable[[], None]:
     def play() -> None:
         play_on("reference", size)
         play_asked(asked)
+
+    return play
+
+
+@figure("one run and all that it asked asked twice more / one run", unit="scenario", head=120, sizes=(30, 120))
+def least_of_a_certificate(size: int) -> Pair:
+    """What asking alone takes, whatever is judged; of this process only."""
+    return Pair(ours=_and_asked_twice(size), peer=lambda: play_on(OVER_STDIO, size, Traced.FAILED))
+
+
+@figure(
+    "`certify`, the harness / one run and all that it asked asked twice more",
+    unit="scenario",
+    at_most=1.5,
+    head=120,
+    sizes=(30, 120),
+)
+def certificate_and_least(size: int) -> Pair:
+    """Files, orders, reads and deltas, tasks for each case, and looking up what was judged come on top."""
+    return Pair(ours=lambda: certify(size), peer=_and_asked_twice(size))
+
+
+def _and_asked_twice(size: int) -> Callable[[], None]:
+    """Return what plays one run, and asks twice more what it asked."""
+    asked = record_asked_of_processes(lambda: play_on(OVER_STDIO, size, Traced.FAILED))
+
+    def play() -> None:
+        play_on(OVER_STDIO, size, Traced.FAILED)
+        for _ in range(2):
+            ask_again(asked, OVER_STDIO)
 
     return play
 

@@ -44,13 +44,24 @@ from tpharness.verdict import ResultReady, RunFinished, RunStarted
 from tpharness.wires.registry import WIRES
 from tpharness.wires.vsp.encode import DONE, encode_sse
 
-__all__ = ["THERE", "ended_processes", "in_processes", "play_on", "play_over", "receive", "record", "spread_ids"]
+__all__ = [
+    "OVER_STDIO",
+    "THERE",
+    "certify",
+    "ended_processes",
+    "in_processes",
+    "play_on",
+    "play_over",
+    "receive",
+    "record",
+    "spread_ids",
+]
 
 HERE = f"python:{Unstepped.__module__}:{Unstepped.__name__}"
 THERE = "peer:serve"
+OVER_STDIO = f"stdio:{sys.executable} {Path(__file__).parents[1] / 'examples' / 'plain_python.py'} --stdio"
 TWO_MILLION = 2_000_000
 _PROGRAMS = 6
-_EXAMPLE = Path(__file__).parents[1] / "examples" / "plain_python.py"
 _SCENARIOS_OF_MUTATE = 232
 
 
@@ -156,25 +167,20 @@ def over_http_target(size: int) -> list[float]:
     return ratios
 
 
-@figure(
-    "`certify`, the harness / one `run` on the same target", unit="scenario", at_most=1.8, head=120, sizes=(30, 120)
-)
+@figure("`certify`, the harness / one `run` on the same target", unit="scenario", head=120, sizes=(30, 120))
 def certify_in_three_orders(size: int) -> Pair:
     """Play three orders over stdio and judge once what is the same in all; take the time of this process only.
 
     Both keep the traces of what fails, as the two commands do where nobody says otherwise.
     """
-    target = f"stdio:{sys.executable} {_EXAMPLE} --stdio"
-    orders = [
-        replace(one, ids=spread_ids(size), trace=Traced.FAILED) for one in plan_playing(server=target, client=target)
-    ]
+    return Pair(ours=lambda: certify(size), peer=lambda: play_on(OVER_STDIO, size, Traced.FAILED))
 
-    def certify() -> None:
-        known = JudgedBefore()
-        for one in orders:
-            deque(play_suite(one, known), maxlen=0)
 
-    return Pair(ours=certify, peer=lambda: play_on(target, size, Traced.FAILED))
+def certify(size: int) -> None:
+    """Play what `certify` plays on the example in Python."""
+    known = JudgedBefore()
+    for order in plan_playing(server=OVER_STDIO, client=OVER_STDIO):
+        deque(play_suite(replace(order, ids=spread_ids(size), trace=Traced.FAILED), known), maxlen=0)
 
 
 @figure("both wires / one wire", unit="scenario", head=100, sizes=(40, 100))

@@ -24,6 +24,7 @@ SHARED = {
     "core_figures",
     "figures",
     "floor_figures",
+    "least_certificate",
     "least_fold",
     "least_program",
     "least_wires",
