@@ -59,7 +59,8 @@ async def run_on(app: ChatApp, *ids: str, options: dict[str, Any] | None = None,
     usual = {"history": "last-message", "allow": ("book_hotel",), "answer": 60.0, "stop_within": 0.4, "concurrency": 12}
     given: dict[str, Any] = usual | {"outcome_unknown": (INTERRUPTED,)} | config
     async with running(app) as port:
-        known = AppConfig(name="chat", url=f"http://127.0.0.1:{port}/api/chat", **given)
+        path = given.pop("path", "/api/chat")
+        known = AppConfig(name="chat", url=f"http://127.0.0.1:{port}{path}", **given)
         return [event async for event in play_app(AppOptions(config=known, ids=ids, on_ready=ready, **(options or {})))]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from tests.apps.chat_app import ChatApp, Json, Stored, running
+from tests.apps.langgraph_app import LangGraphApp
 from tests.apps.openai_app import CompletionsApp, ResponsesApp
 from tests.apps.page_app import PageApp
 
@@ -69,7 +70,7 @@ class AnswersEverything(PageApp):
         return app
 
 
-def describe(app: ChatApp, **given: Any) -> tuple[dict[str, Any], Sequence[str]]:
+def describe(app: ChatApp, path: str = "/api/chat", **given: Any) -> tuple[dict[str, Any], Sequence[str]]:
     """Serve an application, describe it, and return its table and the lines for people."""
 
     def ready(environment: dict[str, str]) -> None:
@@ -77,9 +78,9 @@ def describe(app: ChatApp, **given: Any) -> tuple[dict[str, Any], Sequence[str]]
 
     async def main() -> tuple[dict[str, Any], Sequence[str]]:
         async with running(app) as port:
-            config = config_of_url(f"http://127.0.0.1:{port}/api/chat", **given)
+            config = config_of_url(f"http://127.0.0.1:{port}{path}", **given)
             found = await asyncio.to_thread(describe_application, config, on_ready=ready)
-        return tomllib.loads(found.table)["apps"]["chat"], found.lines
+        return tomllib.loads(found.table)["apps"][found.name], found.lines
 
     return asyncio.run(main())
 
@@ -131,3 +132,23 @@ def test_an_address_is_written_where_it_was_seen() -> None:
     for key in ("resume", "stop"):
         (line,) = [line for line in lines if line.startswith(f"{key} ")]
         assert line.endswith("answered 200, as an address did that no application has: nothing is known")
+
+
+def test_a_server_of_langgraph_is_known_by_its_address() -> None:
+    """Its posts have an address for each thread, which is written, with that of its state."""
+    table, lines = describe(LangGraphApp(), "")
+    assert table["history"] == "langgraph"
+    assert table["url"].endswith("/threads/{id}/runs/stream")
+    assert table["thread"] == "GET /threads/{id}/state"
+    assert "resume" not in table
+    said = "\n".join(lines)
+    assert "the server keeps it" in said
+    assert "with the message that was written" in said
+    assert 'needs body = {stream_resumable = true, on_disconnect = "continue"} in the table' in said
+
+
+def test_its_runs_can_be_taken_up_where_the_posts_ask_for_it() -> None:
+    """The address of a run that has ended answers, too."""
+    body = {"stream_resumable": True, "on_disconnect": "continue"}
+    table, _ = describe(LangGraphApp(), "", history="langgraph", body=body)
+    assert table["resume"] == "GET /threads/{id}/runs/{run_id}/stream"

@@ -86,6 +86,8 @@ COMMAND = ("app", "{port}")
     [
         ({"command": ()}, CutBy.LEAVE, "how the application is started"),
         ({"client": "peer:ai-sdk-client"}, CutBy.LEAVE, "a real client posts"),
+        ({"history": "langgraph"}, CutBy.LEAVE, "a thread is made first"),
+        ({"url": "http://127.0.0.1:{port}/chats/{id}"}, CutBy.LEAVE, "their address names the chat"),
         ({}, CutBy.RELOAD, "its cut is none of leaving, pressing stop"),
     ],
 )
@@ -95,7 +97,7 @@ def test_what_cannot_be_written_as_a_program_is_refused_with_the_reason(
     """And with what to do."""
     turn = TurnSeen(number=1, says="Hello", cut=CutSeen(cut=Cut(by=by)))
     seen = AppEvidence(case=AppCase(id="a/b", title="t", turns=()), turns=(turn,), posts=(b"{}",), chat_id="c")
-    known = AppConfig(name="chat", url="http://127.0.0.1:{port}/", **({"command": COMMAND} | config))
+    known = AppConfig(**({"name": "chat", "url": "http://127.0.0.1:{port}/", "command": COMMAND} | config))
     one = Reproduction(evidence=seen, config=known, environment={}, tool_seconds=0.0, about="")
     with pytest.raises(UsageError, match=words) as raised:
         one.program()

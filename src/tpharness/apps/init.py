@@ -20,6 +20,7 @@ import aiohttp
 
 from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.client import PROFILES, find_profile
+from tpharness.apps.client.session import posts_to
 from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import Contact, first_contact
 from tpharness.apps.effects import MountedLedger
@@ -44,7 +45,7 @@ _MEANS: Mapping[AddressKey, str] = {
     "stop": "the stop button",
 }
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
-_ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui", "ai-sdk-text", "chat-completions", "responses")
+_ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui", "ai-sdk-text", "chat-completions", "responses", "langgraph")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +141,11 @@ async def _ask(given: AppConfig, config: AppConfig, provider: Provider, session:
         else:
             found = name
         stops = await _stops(player)
-        addresses = await find_addresses(config, session, chatted)
-        return _described(replace(given, history=found), contact, refused, addresses, kept=kept, stops=stops)
+        profile = find_profile(found)
+        addresses = await find_addresses(config, session, chatted, profile)
+        described = replace(given, history=found, url=posts_to(given.url, profile))
+        table_name = _table_name(given)
+        return _described(described, contact, refused, addresses, name=table_name, kept=kept, stops=stops)
     raise TargetError(f"{config.url}: no request profile reached the model", hint="\n  ".join(refused))
 
 
@@ -207,9 +211,15 @@ def _key(name: str) -> str:
 
 
 def _described(
-    config: AppConfig, contact: Contact, refused: list[str], addresses: Sequence[Address], *, kept: str, stops: bool
+    config: AppConfig,
+    contact: Contact,
+    refused: list[str],
+    addresses: Sequence[Address],
+    *,
+    name: str,
+    kept: str,
+    stops: bool,
 ) -> Described:
-    name = _table_name(config)
     tools = sorted(contact.tools)
     allowed = f"allowed: {', '.join(config.allow)}" if config.allow else "none is allowed in the table"
     lines = [

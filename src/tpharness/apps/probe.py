@@ -7,9 +7,10 @@ An answer that an address gets which no application has says nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
@@ -17,6 +18,7 @@ import aiohttp
 from tpharness.apps.cases.basic import next_turn
 from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, Fetched, Limits, Profile, Route
+from tpharness.apps.client.profile import method_of
 from tpharness.apps.client.routes import fetch
 from tpharness.apps.config import AppConfig
 from tpharness.apps.marks import new_mark
@@ -32,7 +34,7 @@ _PATHS: Mapping[AddressKey, tuple[str, str]] = {
     "stop": ("POST", "{id}/stop"),
 }
 """By key of the table the method and the path below that of the chat. The last one may change something: it is last."""
-_NOBODYS = "{id}/tpharness-asks-for-nothing"
+_NOBODYS = "/tpharness-asks-for-nothing"
 _OK = range(200, 300)
 
 
@@ -41,12 +43,13 @@ class Chatted:
     """A chat that two pages have written into: its id, and what the first wrote.
 
     The second page has posted its own message alone. `asked` is whether that reached the model, `server_keeps` whether
-    the model knew what the first had written.
+    the model knew what the first had written. `names` are what addresses may name beside the id.
     """
 
     chat_id: str
     says: str
     asked: bool
+    names: Mapping[str, str]
     server_keeps: bool
 
 
@@ -73,36 +76,51 @@ async def chat_on_two_pages(
         client = ChatClient(
             session, config.addresses, profile, chat_id=chat_id or None, limits=limits, extra=config.body
         )
-        chat_id = client.chat.id
         conversation.plans(next_turn().plans, user_text=words)
         try:
             await client.submit(words).ended(config.answer)
         finally:
             await client.close()
+        chat_id = client.chat.id
     later = conversation.exchanges[before:]
     knows = any(exchange.knows(says[0]) for exchange in later)
-    return Chatted(chat_id=chat_id, says=says[0], asked=bool(later), server_keeps=knows)
+    return Chatted(chat_id=chat_id, says=says[0], asked=bool(later), server_keeps=knows, names=client.names)
 
 
-async def find_addresses(config: AppConfig, session: aiohttp.ClientSession, chatted: Chatted) -> list[Address]:
-    """Ask for the addresses of a chat that has ended, beside one that no application has."""
+async def find_addresses(
+    config: AppConfig, session: aiohttp.ClientSession, chatted: Chatted, profile: Profile
+) -> list[Address]:
+    """Ask for the addresses of a chat that has ended, beside one that no application has: those of the profile, if any.
+
+    Where an answer can be taken up only if its post has asked for that, the posts of the table have to.
+    """
     base = urlsplit(config.url).path.rstrip("/")
+    own: Mapping[str, str] = getattr(profile, "paths", {})
+    wanted: Mapping[str, Any] = getattr(profile, "resumes_with", {})
     found = []
     for key, (method, below) in _PATHS.items():
+        text = own.get(key, f"{method} {base}/{below}")
+        nobodys = text.rpartition("/")[0] + _NOBODYS if own else f"{method} {base}/{{id}}{_NOBODYS}"
         asked, other = [
-            await fetch(session, config.addresses, _route(config, method, path), chatted.chat_id, config.answer)
-            for path in (f"{base}/{below}", f"{base}/{_NOBODYS}")
+            await fetch(session, config.addresses, _route(config, one), chatted.chat_id, config.answer, chatted.names)
+            for one in (text, nobodys)
         ]
-        there, said = _judge(key, asked, other, chatted.says)
-        found.append(Address(key=key, text=f"{method} {base}/{below}", found=there, said=said))
+        there, said = _judge(key, asked, other, chatted.says, profile)
+        if key == "resume" and there and any(config.body.get(name) != value for name, value in wanted.items()):
+            fields = ", ".join(f"{name} = {json.dumps(value)}" for name, value in wanted.items())
+            there, said = False, f"needs body = {{{fields}}} in the table"
+        found.append(Address(key=key, text=text, found=there, said=said))
     return found
 
 
-def _route(config: AppConfig, method: str, path: str) -> Route:
+def _route(config: AppConfig, text: str) -> Route:
+    method, _, path = text.partition(" ")
     return Route(method=method, url=urljoin(config.url, path), body={} if method == "POST" else None)
 
 
-def _judge(key: AddressKey, asked: Fetched | None, other: Fetched | None, says: str) -> tuple[bool, str]:
+def _judge(
+    key: AddressKey, asked: Fetched | None, other: Fetched | None, says: str, profile: Profile
+) -> tuple[bool, str]:
     """Return whether an address is there, and what was seen; `other` is the answer of one that nobody has."""
     assert asked is not None  # noqa: S101  # only no address has no answer
     assert other is not None  # noqa: S101
@@ -114,7 +132,12 @@ def _judge(key: AddressKey, asked: Fetched | None, other: Fetched | None, says: 
             return False, f"{status} without JSON"
         if says not in asked.text or says in other.text:
             return False, f"{status} without the message that was written"
-        form = "" if messages_in(asked.value) is not None else ", in a form that is not UI messages"
+        read = method_of(profile, "messages_of")
+        form = (
+            ""
+            if messages_in(asked.value if read is None else read(asked.value)) is not None
+            else ", in a form that is not UI messages"
+        )
         return True, f"{status} with the message that was written{form}"
     if other.status in _OK:
         return False, f"{status}, as an address did that no application has: nothing is known"

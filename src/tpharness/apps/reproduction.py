@@ -22,6 +22,7 @@ from pprint import pformat
 from typing import Any
 
 from tpharness.apps.cases.case import CutBy
+from tpharness.apps.client import find_profile
 from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import URL_VARIABLE
 from tpharness.apps.evidence import AppEvidence, Asked
@@ -79,12 +80,14 @@ class Reproduction:
         return SCRIPT.replace("DATA", text, 1).replace("ABOUT", self.about, 1)
 
     def _require_plain(self) -> None:
-        seen = self.evidence
+        seen, config = self.evidence, self.config
         why = ""
         if not self.config.command:
             why = "tpharness has to know how the application is started: give --command"
         elif self.config.client is not None:
             why = "a real client posts, whose requests are its own: leave `client` out"
+        elif "{id}" in config.url or hasattr(find_profile(config.history, folder=config.folder), "begin"):
+            why = "its posts are not alone: a thread is made first, or their address names the chat"
         elif len(seen.posts) != len(seen.turns) or seen.beside is not None:
             why = "it has another number of posts than of messages"
         elif any(turn.cut is not None and turn.cut.cut.by not in _BY for turn in seen.turns):

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from tpharness.apps.client.message_parts import is_tool_part
     from tpharness.apps.client.profile import Chat, Profile, Trigger, keeps_history, text_of
     from tpharness.apps.client.profiles import PROFILES, find_profile
+    from tpharness.apps.client.reading import Translator
     from tpharness.apps.client.real import RealClient, RealClients
-    from tpharness.apps.client.reply import End, Limits, Reply, SeenChunk, Translator, as_event
+    from tpharness.apps.client.reply import End, Limits, Reply, SeenChunk, as_event
     from tpharness.apps.client.routes import Addresses, Fetched, Route
     from tpharness.apps.client.session import ChatClient, Client
 
@@ -50,7 +51,8 @@ __getattr__, __dir__ = lazy_names(
         "tpharness.apps.client.profile": ("Chat", "Profile", "Trigger", "keeps_history", "text_of"),
         "tpharness.apps.client.profiles": ("PROFILES", "find_profile"),
         "tpharness.apps.client.real": ("RealClient", "RealClients"),
-        "tpharness.apps.client.reply": ("End", "Limits", "Reply", "SeenChunk", "Translator", "as_event"),
+        "tpharness.apps.client.reading": ("Translator",),
+        "tpharness.apps.client.reply": ("End", "Limits", "Reply", "SeenChunk", "as_event"),
         "tpharness.apps.client.routes": ("Addresses", "Fetched", "Route"),
         "tpharness.apps.client.session": ("ChatClient", "Client"),
     },

@@ -7,13 +7,13 @@ otherwise, write a class with these two methods in a module of your own and name
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
 from tpharness.apps.client.own_code import calling
-from tpharness.apps.client.reply import Translator
+from tpharness.apps.client.reading import Translator
 from tpharness.apps.client.routes import Fetched
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
@@ -26,6 +26,7 @@ __all__ = [
     "kept_by",
     "make_body",
     "make_translator",
+    "method_of",
     "page_of",
     "text_of",
 ]
@@ -45,7 +46,8 @@ class Trigger(StrEnum):
 class Chat:
     """One chat as its client holds it: its id and the UI messages in the AI SDK's shape, the newest last.
 
-    `posts` counts the posts, the one that is made included. `message_id` is the message that the post goes on with, as
+    `posts` counts the posts, the one that is made included; `begun` is whether the application knows the chat, for a
+    profile that has `begin`. `message_id` is the message that the post goes on with, as
     it is the case after an approval; None for others.
     """
 
@@ -53,6 +55,7 @@ class Chat:
     messages: list[dict[str, Any]] = field(default_factory=list)
     posts: int = 0
     message_id: str | None = None
+    begun: bool = False
 
     @property
     def last(self) -> Message:
@@ -70,6 +73,15 @@ class Profile(Protocol):
     that one writes `chat.messages` itself while it reads an answer; `extra` are fields that every post has.
     One whose page keeps the chat beyond a reload, as in the browser's storage, has `thread(chat)`: it returns what is
     kept under `chat.id`, UI messages or a ThreadProtocol document, judged as an answer of the address `thread` is.
+
+    One whose chats need more requests has some of these:
+    `async begin(chat, http)` before the first post of a chat: it may write `chat.id`, and returns None, or the answer
+    that refuses it; `http.ask(method, path, body)` asks. `take_headers(chat, reader, headers)` takes the headers of an
+    answer, which the translator `reader` reads. `async end(chat, http, reader)` returns the chunks with which an answer
+    ends whose stream is over. `address_names(chat)` gives values to names beside `{id}` in addresses.
+    `messages_of(value)` makes UI messages of what the address `thread` answers. `chat_path` is the path of the posts
+    where the address has none; `paths` are the other addresses by their keys in the table, for `app init`;
+    `resume_headers` are sent to take up an answer; `resumes_with` are the fields of a post for that.
     """
 
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
@@ -79,6 +91,12 @@ class Profile(Protocol):
     def translator(self) -> Translator | None:
         """Return what makes UI message chunks of the answer's events, None where they are UI message chunks."""
         ...
+
+
+def method_of(profile: Profile, name: str) -> Callable[..., Any] | None:
+    """Return a method that a profile may have, None where it has it not."""
+    method = getattr(profile, name, None)
+    return method if callable(method) else None
 
 
 def page_of(profile: Profile, chat: Chat, extra: Mapping[str, Any]) -> Profile | None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from tpharness.apps.client.ag_ui import AgUi
 from tpharness.apps.client.client_versions import NEWEST, VERSIONS
+from tpharness.apps.client.langgraph import LangGraphPage
 from tpharness.apps.client.openai_streams import CompletionsStream, ResponsesStream
 from tpharness.apps.client.profile import Chat, Profile, Trigger, text_of
-from tpharness.apps.client.reply import Translator
+from tpharness.apps.client.reading import Translator
 from tpharness.apps.client.text_stream import TextStream
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.imports import import_from
@@ -145,6 +146,7 @@ PROFILES: Mapping[str, Callable[[], Profile]] = {
     "ag-ui": AgUi,
     "chat-completions": ChatCompletions,
     "responses": Responses,
+    "langgraph": LangGraphPage,
 }
 _CLIENT = "client"
 

@@ -10,23 +10,24 @@ import asyncio
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 
 from tpharness.apps.client.message import MessageFold
-from tpharness.apps.client.own_code import StreamRefusedError, calling
+from tpharness.apps.client.own_code import StreamRefusedError
+from tpharness.apps.client.reading import Beside, Onward, Translator, translated, type_of
 from tpharness.apps.client.text_stream import TEXT_TYPES, TextStream
 from tpharness.apps.client.wall_clock import steady_now
 from tpharness.errors import UsageError
 from tpharness.findings import Finding
-from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.sse.parser import Frame, SseParser
 from tpharness.wires.vsp.assembler import Assembler
 
-__all__ = ["End", "Limits", "Onward", "Reply", "SeenChunk", "Translator", "as_event"]
+__all__ = ["End", "Limits", "Reply", "SeenChunk", "as_event"]
 
 _EVENT_TYPES = frozenset({"text/event-stream"})
 _KEPT_BODY = 2000
@@ -68,32 +69,6 @@ class SeenChunk:
     value: Mapping[str, Any] | None
 
 
-class Translator(Protocol):
-    """Makes chunks of the UI message stream of the events of another protocol; one for each answer.
-
-    The rules of the UI message stream are not those of that protocol: nothing is said about the order of its chunks.
-    """
-
-    def feed(self, data: bytes) -> Iterable[Mapping[str, Any] | str]:
-        """Return the chunks that an event comes to; `[DONE]` is the end marker.
-
-        StreamRefusedError where the client of that protocol ends the stream with an error.
-        """
-        ...
-
-
-class Onward(Protocol):
-    """Where the answer is passed on to while it is read: a client that somebody else wrote, behind the relay."""
-
-    async def begin(self, status: int, headers: Mapping[str, str]) -> None:
-        """Take status and headers."""
-        ...
-
-    async def write(self, data: bytes) -> None:
-        """Take bytes of the body as they have come."""
-        ...
-
-
 class Reply:
     """An answer, which `fold` makes a message of.
 
@@ -113,6 +88,7 @@ class Reply:
         translator: Translator | None = None,
         says: str = "",
         after_leaving: Callable[[], Awaitable[None]] | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.fold = fold
@@ -135,6 +111,7 @@ class Reply:
         self.unread: Counter[str] = Counter()
         self._text = translator if isinstance(translator, TextStream) else None
         self._after_leaving = after_leaving
+        self._beside = beside
         self._onward: Onward | None = None
         self._reading: asyncio.Timeout | None = None
         self._refuses = False
@@ -222,15 +199,25 @@ class Reply:
     # ------------------------------------------------------------------------------------------------ the exchange
 
     def open(
-        self, session: aiohttp.ClientSession, method: str, url: str, *, onward: Onward | None = None, **request: Any
+        self,
+        session: aiohttp.ClientSession,
+        method: str,
+        url: str,
+        *,
+        later: Callable[[], tuple[str, bytes]] | None = None,
+        onward: Onward | None = None,
+        **request: Any,
     ) -> None:
-        """Send the request, and read from now on; what comes is passed on to `onward`, too."""
+        """Send the request, and read from now on; what comes is passed on to `onward`, too.
+
+        `later` is called when the request can be sent: it returns an address and a body that are known only then.
+        """
         loop = asyncio.get_running_loop()
         self._onward, self.posted = onward, request.get("data") or b""
         self.posted_at = self.latest_at = loop.time()
         self.begun = steady_now()
         self._assembler.begin(self.begun)
-        self._task = loop.create_task(self._read(session, method, url, request), name=f"reply to {method} {url}")
+        self._task = loop.create_task(self._read(session, method, url, request, later), name=f"reply to {method} {url}")
         self._touch()
 
     async def leave(self) -> None:
@@ -271,14 +258,32 @@ class Reply:
         if self._failure is not None:
             raise self._failure
 
-    async def _read(self, session: aiohttp.ClientSession, method: str, url: str, request: Mapping[str, Any]) -> None:
+    async def _read(
+        self,
+        session: aiohttp.ClientSession,
+        method: str,
+        url: str,
+        request: dict[str, Any],
+        later: Callable[[], tuple[str, bytes]] | None,
+    ) -> None:
         end, problem = End.BROKEN, ""
         try:
             async with asyncio.timeout(self.limits.answer):
+                refused = None if self._beside is None else await self._beside.begin()
+                if refused is not None:
+                    self.status, self.content_type = refused.status, "application/json"
+                    self.body = refused.text.encode()[:_KEPT_BODY]
+                    self._finish(End.ENDED if refused.status else End.BROKEN, "" if refused.status else refused.text)
+                    return
+                if later is not None:
+                    url, self.posted = later()
+                    request["data"] = self.posted
                 async with asyncio.timeout(self.limits.headers):
                     response = await session.request(method, url, allow_redirects=False, **request)
                 async with response:
                     end = await self._read_body(response)
+                if self._beside is not None and end is End.ENDED and self.is_stream:
+                    self._take_chunks(await self._beside.end())
         except TimeoutError:
             waited = self.limits.answer if self.status else self.limits.headers
             problem = f"{'the answer has not ended' if self.status else 'no answer'} after {waited:g} s"
@@ -293,6 +298,8 @@ class Reply:
         self._response = response
         self.status, self.content_type = response.status, response.content_type
         self.location = response.headers.get("location", "")
+        if self._beside is not None:
+            self._beside.answered(response.headers)
         self._touch()
         if self._onward is not None:
             await self._onward.begin(response.status, response.headers)
@@ -326,20 +333,22 @@ class Reply:
         if self._text is not None and self.is_stream:
             self._take_chunks(self._text.feed(data))
         elif self.is_stream:
-            for event in self._frames.feed_data(data):
-                if self._translator is None:
+            if self._translator is None:
+                for event in self._frames.feed_data(data):
                     self._take_event(event)
-                else:
-                    self._take_translated(self._translator, event)
+            else:
+                for frame in self._frames.feed(data):
+                    if frame.data and frame.event != "ping":
+                        self._take_translated(self._translator, frame)
         self._touch()
 
-    def _take_translated(self, translator: Translator, event: bytes) -> None:
+    def _take_translated(self, translator: Translator, frame: Frame) -> None:
         before = len(self.chunks)
         try:
-            for chunk in _translated(translator, event):
+            for chunk in translated(translator, frame):
                 self._take_event(chunk)
             if len(self.chunks) == before:
-                self.unread[_type_of(event)] += 1
+                self.unread[type_of(frame)] += 1
         except StreamRefusedError as error:
             self._refused_by_wire = self._refused_by_wire or str(error)
 
@@ -377,21 +386,6 @@ class Reply:
 
     async def _next_change(self) -> None:
         await self._changed.wait()
-
-
-def _translated(translator: Translator, event: bytes) -> Iterator[bytes]:
-    with calling(translator, "feed"):
-        for chunk in translator.feed(event):
-            yield (chunk if isinstance(chunk, str) else json.dumps(chunk)).encode()
-
-
-def _type_of(event: bytes) -> str:
-    """Return what an event of any wire calls itself."""
-    value: Any = None
-    with contextlib.suppress(ValueError, RecursionError):
-        value = json.loads(event)
-    said = (value.get("type") or value.get("event") or value.get("object")) if isinstance(value, dict) else None
-    return said if isinstance(said, str) else "event without a type"
 
 
 def as_event(data: bytes) -> bytes:

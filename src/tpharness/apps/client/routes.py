@@ -16,15 +16,21 @@ __all__ = ["Addresses", "Fetched", "Route", "fetch"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A method and an address in which `{id}` stands for the chat's id, as in the texts of `body`, a JSON object."""
+    """A method and an address in which `{id}` stands for the chat's id, as in the texts of `body`, a JSON object.
+
+    An address may have other names, which the request profile gives values.
+    """
 
     method: str
     url: str
     body: Mapping[str, Any] | None = None
 
-    def of(self, chat_id: str) -> str:
+    def of(self, chat_id: str, names: Mapping[str, str] | None = None) -> str:
         """Return the address for a chat."""
-        return self.url.replace("{id}", quote(chat_id, safe=""))
+        url = self.url
+        for name, value in {"id": chat_id, **(names or {})}.items():
+            url = url.replace(f"{{{name}}}", quote(value, safe=""))
+        return url
 
     def body_of(self, chat_id: str) -> dict[str, Any] | None:
         """Return what is posted for a chat, None without a body."""
@@ -54,7 +60,12 @@ class Fetched:
 
 
 async def fetch(
-    session: aiohttp.ClientSession, addresses: Addresses, route: Route | None, chat_id: str, seconds: float
+    session: aiohttp.ClientSession,
+    addresses: Addresses,
+    route: Route | None,
+    chat_id: str,
+    seconds: float,
+    names: Mapping[str, str] | None = None,
 ) -> Fetched | None:
     """Ask for an address and read its whole answer, in so many seconds; None for no address."""
     if route is None:
@@ -64,7 +75,7 @@ async def fetch(
             asyncio.timeout(seconds),
             session.request(
                 route.method,
-                route.of(chat_id),
+                route.of(chat_id, names),
                 headers=addresses.headers,
                 allow_redirects=False,
                 json=route.body_of(chat_id),

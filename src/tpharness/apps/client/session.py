@@ -8,18 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Protocol
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
+from tpharness.apps.client.around import AppHttp, Around
 from tpharness.apps.client.client_versions import NEWEST
 from tpharness.apps.client.message import MessageFold
-from tpharness.apps.client.profile import Chat, Profile, Trigger, kept_by, make_body, make_translator, page_of
+from tpharness.apps.client.own_code import calling
+from tpharness.apps.client.profile import (
+    Chat,
+    Profile,
+    Trigger,
+    kept_by,
+    make_body,
+    make_translator,
+    method_of,
+    page_of,
+)
 from tpharness.apps.client.reply import Limits, Reply
-from tpharness.apps.client.routes import Addresses, Fetched, fetch
+from tpharness.apps.client.routes import Addresses, Fetched, Route, fetch
 from tpharness.apps.client.use_chat import UseChat, generate_id
 
-__all__ = ["ChatClient", "Client"]
+__all__ = ["ChatClient", "Client", "posts_to"]
 
 
 class Client(Protocol):
@@ -100,7 +113,7 @@ class ChatClient:
         self._addresses = addresses
         self._limits = limits or Limits()
         self._extra = dict(extra or {})
-        self.chat = Chat(id=chat_id or generate_id())
+        self.chat = Chat(id=chat_id or generate_id(), begun=chat_id is not None)
         page = page_of(profile, self.chat, self._extra)
         self._profile = profile if page is None else page
         self._use_chat = UseChat(self.chat, version=getattr(profile, "version", NEWEST), writes=page is None)
@@ -140,36 +153,73 @@ class ChatClient:
             return None
         reply = self._new_reply(self._use_chat.resume())
         reply.repeats = True
-        reply.open(self._session, route.method, route.of(self.chat.id), headers=self._addresses.headers)
+        headers = {**getattr(self._profile, "resume_headers", {}), **self._addresses.headers}
+        reply.open(self._session, route.method, route.of(self.chat.id, self.names), headers=headers)
         return reply
 
     async def stop(self) -> Fetched | None:
         """Ask for the address of the stop button."""
-        return await fetch(self._session, self._addresses, self._addresses.stop, self.chat.id, self._limits.headers)
+        return await self._fetch(self._addresses.stop)
 
     async def view(self) -> Fetched | None:
         """Ask for the address of the chat, or the page for what it keeps itself."""
         if self._addresses.thread is None:
             return kept_by(self._profile, self.chat)
-        return await fetch(self._session, self._addresses, self._addresses.thread, self.chat.id, self._limits.headers)
+        view = await self._fetch(self._addresses.thread)
+        read = method_of(self._profile, "messages_of")
+        if view is None or read is None or view.value is None:
+            return view
+        with calling(self._profile, "messages_of"):
+            messages = read(view.value)
+        return view if messages is None else replace(view, value=messages)
 
     async def close(self) -> None:
         """Leave."""
         for reply in self.replies:
             await reply.leave()
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What the addresses of the chat may name beside its id."""
+        names = method_of(self._profile, "address_names")
+        if names is None:
+            return {}
+        with calling(self._profile, "address_names"):
+            return dict(names(self.chat))
+
     # ------------------------------------------------------------------------------------------------ inside
+
+    async def _fetch(self, route: Route | None) -> Fetched | None:
+        seconds = self._limits.headers
+        return await fetch(self._session, self._addresses, route, self.chat.id, seconds, self.names)
 
     def _post(self, fold: MessageFold, trigger: Trigger, says: str = "") -> Reply:
         self.chat.posts += 1
-        body = make_body(self._profile, self.chat, trigger, self._extra)
+        route = Route(method="POST", url=posts_to(self._addresses.chat, self._profile))
+
+        def request() -> tuple[str, bytes]:
+            body = make_body(self._profile, self.chat, trigger, self._extra)
+            return route.of(self.chat.id, self.names), body
+
+        waits = method_of(self._profile, "begin") is not None and not self.chat.begun
+        url, body = (route.url, b"") if waits else request()
         reply = self._new_reply(fold, says)
         accept = getattr(self._profile, "accept", "*/*")
         headers = {"content-type": "application/json", "accept": accept, **self._addresses.headers}
-        reply.open(self._session, "POST", self._addresses.chat, data=body, headers=headers)
+        later = request if waits else None
+        reply.open(self._session, "POST", url, later=later, data=body, headers=headers)
         return reply
 
     def _new_reply(self, fold: MessageFold, says: str = "") -> Reply:
-        reply = Reply(fold, limits=self._limits, translator=make_translator(self._profile), says=says)
+        http = AppHttp(session=self._session, addresses=self._addresses, seconds=self._limits.headers)
+        reader = make_translator(self._profile)
+        beside = Around(profile=self._profile, chat=self.chat, http=http, reader=reader)
+        reply = Reply(fold, limits=self._limits, translator=reader, says=says, beside=beside)
         self.replies.append(reply)
         return reply
+
+
+def posts_to(url: str, profile: Profile) -> str:
+    """Return the address that is posted to: as it was given, else the path that the profile knows on its host."""
+    path = getattr(profile, "chat_path", "")
+    return urljoin(url, path) if path and urlsplit(url).path in ("", "/") else url
