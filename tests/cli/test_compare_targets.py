@@ -127,6 +127,27 @@ def test_a_target_that_dies_departs(call: Call, tmp_path: Path) -> None:
     assert f"  play it   {play_again}\n" in ended.out
 
 
+def test_a_scenario_of_ones_own_is_played_again_as_it_was_given(call: Call, tmp_path: Path) -> None:
+    """Without `--save` the line has the folder or file in which the scenario is: its id alone is not built in."""
+    own = tmp_path / "own" / "chat"
+    own.mkdir(parents=True)
+    steps = (
+        "{steps: [{response: [{call: look, id: c1, args: {}}]}, {returns: {c1: {temp: 18}}}, {response: [{text: A}]}]}"
+    )
+    text = f"description: A call that returns.\nclauses: [cycle.kept]\nturns: [{{user: Hi}}, {steps}]\n"
+    (own / "look.yaml").write_text(text, "utf-8")
+    dying = tmp_path / "dying.py"
+    text = PYTHON.read_text().replace('        case "serve":', '        case "serve":\n            sys.exit(3)')
+    dying.write_text(text)
+    target = f"stdio:{shlex.join([sys.executable, str(dying), '--stdio'])}"
+    sides = ("--server", "reference", "--server", target, "--shrink", "0")
+    ended = call("compare-targets", *sides, "--scenarios", str(tmp_path / "own"))
+    assert ended.code == 1
+    (line,) = {line for line in ended.out.splitlines() if line.startswith("  play it   tpharness ")}
+    again = call(*shlex.split(line.removeprefix("  play it   tpharness ")), "--shrink", "0")
+    assert (again.code, again.out) == (1, ended.out)
+
+
 def test_a_generated_case_is_played_again_by_its_seed(call: Call, tmp_path: Path) -> None:
     """Without a folder for scenarios the line has the cases and the seed."""
     sides = ("--server", "reference", "--server", broken(tmp_path, "a prompt that repeats"))

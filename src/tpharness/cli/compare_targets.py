@@ -84,7 +84,8 @@ def compare_targets(
         print_json(_document(played, seed, wire, names, found))
     else:
         again = " ".join([command, *(["--cases", str(made), "--seed", str(seed)] if made else [])])
-        _print(f"{counted(played, 'case')}{over(wire)}, seed {seed}", names, found, command, again)
+        alone = " ".join([command, *(f"--scenarios {shlex.quote(str(root))}" for root in roots)])
+        _print(f"{counted(played, 'case')}{over(wire)}, seed {seed}", names, found, (command, again, alone))
     raise Exit(1 if found else 0)
 
 
@@ -92,9 +93,10 @@ def _print(
     what: str,
     names: tuple[tuple[str, ...], tuple[str, ...]],
     found: Sequence[FoundDifference],
-    command: str,
-    again: str,
+    commands: tuple[str, str, str],
 ) -> None:
+    """`commands` play a saved case, the generated ones again, and a scenario that was given."""
+    command, again, alone = commands
     for number, held in enumerate(found, 1):
         one = held.disagreement
         say(f"DISAGREEMENT {number}: {one.about}")
@@ -114,7 +116,7 @@ def _print(
         elif " of seed " in held.case:
             say(f"  play it   {again}")
         else:
-            say(f"  play it   {command} {shlex.quote(held.case.partition('@')[0])}")
+            say(f"  play it   {alone} {shlex.quote(held.case.partition('@')[0])}")
     servers, clients = names
     who = "; ".join(f"{word} {', '.join(some)}" for word, some in (("servers", servers), ("clients", clients)) if some)
     word = f"DISAGREE in {counted(len(found), 'cause')}" if found else "AGREE"
