@@ -76,6 +76,16 @@ def test_a_failure_is_in_every_report_and_the_trace_has_no_secret(call: Call, tm
     assert "endpoint-next-refused" in output(shown)
 
 
+def test_one_mistake_of_a_server_is_one_cause_and_shown_where_nothing_is_cut(call: Call) -> None:
+    """A rule of streams is broken in answers and in the turns after cuts alike: the plain answer is shown for all."""
+    with serving("declares-no-version") as server:
+        done = call("run", "--server", f"ag-ui+http://127.0.0.1:{server.server_port}/", *WARM)
+    assert done.code == 1
+    headings = [line for line in output(done).splitlines() if line.startswith("FAILED ")]
+    assert [heading.split()[1] for heading in headings[:-1]] == ["whole/1"]
+    assert "the turn after event" not in output(done)
+
+
 def test_the_badge_counts_the_rules(call: Call, tmp_path: Path) -> None:
     """Green for a server that keeps them, red where a MUST is broken; a badge of another kind is refused at once."""
     for defect, message, colour in (("", "46 of 46", "brightgreen"), ("declares-no-version", "45 of 46", "red")):

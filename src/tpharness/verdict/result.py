@@ -130,7 +130,7 @@ class Result:
 
     `played_again` counts the playings that were discarded because this machine had stood still.
     `size` is how many events a case that is not green plays, 0 where that is not known; of a case of an application how
-    much happens in it, in one that is cut more than in one that is not.
+    much happens in it, in one that is cut more than in one that is not; of posts how many were played before it.
     `outage` is set if a target had stopped answering. `symptom` is what of the reason is the same wherever one mistake
     shows, "" for all of it.
     `checks` has the state of each check over all versions; `not_judged` says where a check had nothing to judge, and

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import aiohttp
@@ -95,7 +95,7 @@ async def play_posts(options: PostOptions) -> AsyncGenerator[RunEvent, None]:
         run = CaseRun(baseline)
         failed, ended = 0, ""
         for number, results in enumerate(firsts):
-            for event in run.take(whole_id(number), results):
+            for event in run.take(whole_id(number), [replace(one, size=number) for one in results]):
                 yield event
             failed += sum(not result.outcome.green for result in results)
         for done, source in enumerate(sources):
@@ -107,7 +107,7 @@ async def play_posts(options: PostOptions) -> AsyncGenerator[RunEvent, None]:
                 ended = f"ended after {failed} failures; {left}"
                 break
             results = await _timed(_play_source(stage, source), options)
-            for event in run.take(source.id, results):
+            for event in run.take(source.id, [replace(one, size=len(firsts) + done) for one in results]):
                 yield event
             failed += sum(not result.outcome.green for result in results)
         problems = [] if options.ids or ended else baseline.find_outdated(run.played)

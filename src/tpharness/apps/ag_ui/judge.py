@@ -127,14 +127,18 @@ def trouble_of(answer: PostAnswer) -> Finding | None:
 
 
 def judge_answer(answer: PostAnswer, *, refused: Kind = REFUSED, side: str = "the answer") -> list[Finding]:
-    """Judge the answer to an input that keeps the rules; `refused` is what it is called where it is refused."""
+    """Judge the answer to an input that keeps the rules; `refused` is what it is called where it is refused.
+
+    `side` is what the answer is called. A rule of streams is broken in *the answer* whatever was posted, so that one
+    mistake of a server is one cause.
+    """
     place = Place(side=side)
     if answer.status != 200:
         return [refused.at(place, got=_described(answer))]
     if not answer.is_stream:
         return [NOT_A_STREAM.at(place, got=_described(answer))]
     found = [one for one in judge_stream(answer.data, answer.posted).findings if one.kind != TRUNCATED]
-    return [*(one.with_place(side=one.place.side or side) for one in found), *_judge_end(answer, place)]
+    return [*(one.with_place(side=one.place.side or "the answer") for one in found), *_judge_end(answer, place)]
 
 
 def _judge_end(answer: PostAnswer, place: Place) -> Iterator[Finding]:
