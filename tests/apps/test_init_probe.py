@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from tests.apps.adk_app import AdkApp
 from tests.apps.chat_app import ChatApp, Json, Stored, running
 from tests.apps.langgraph_app import LangGraphApp
 from tests.apps.openai_app import CompletionsApp, ResponsesApp
@@ -152,3 +153,12 @@ def test_its_runs_can_be_taken_up_where_the_posts_ask_for_it() -> None:
     body = {"stream_resumable": True, "on_disconnect": "continue"}
     table, _ = describe(LangGraphApp(), "", history="langgraph", body=body)
     assert table["resume"] == "GET /threads/{id}/runs/{run_id}/stream"
+
+
+def test_a_server_of_adk_is_known_by_its_address() -> None:
+    """Its first application is asked; it has no address that stops a run or takes one up."""
+    table, _ = describe(AdkApp(), "")
+    assert table["history"] == "adk"
+    assert table["url"].endswith("/run_sse")
+    assert table["thread"] == "GET /apps/{app}/users/{user}/sessions/{id}"
+    assert not {"resume", "stop"} & set(table)

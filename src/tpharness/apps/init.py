@@ -45,7 +45,17 @@ _MEANS: Mapping[AddressKey, str] = {
     "stop": "the stop button",
 }
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
-_ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui", "ai-sdk-text", "chat-completions", "responses", "langgraph")
+_ORDER = (
+    "ai-sdk",
+    "last-message",
+    "mastra",
+    "ag-ui",
+    "ai-sdk-text",
+    "chat-completions",
+    "responses",
+    "langgraph",
+    "adk",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

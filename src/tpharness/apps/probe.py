@@ -99,6 +99,8 @@ async def find_addresses(
     wanted: Mapping[str, Any] = getattr(profile, "resumes_with", {})
     found = []
     for key, (method, below) in _PATHS.items():
+        if own and key not in own:
+            continue
         text = own.get(key, f"{method} {base}/{below}")
         nobodys = text.rpartition("/")[0] + _NOBODYS if own else f"{method} {base}/{{id}}{_NOBODYS}"
         asked, other = [

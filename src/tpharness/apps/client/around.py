@@ -7,7 +7,7 @@ end an answer whose stream does not say how it ended. What is asked meanwhile is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urljoin
 
@@ -23,11 +23,15 @@ __all__ = ["AppHttp", "Around"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppHttp:
-    """Asks other addresses of the application, each for at most so many seconds."""
+    """Asks other addresses of the application, each for at most so many seconds.
+
+    `fields` are what the table adds to every post (`body`).
+    """
 
     session: aiohttp.ClientSession
     addresses: Addresses
     seconds: float
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     async def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Fetched:
         """Return the whole answer of a path on the host that the chat is posted to; the body is posted as JSON."""

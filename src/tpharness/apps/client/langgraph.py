@@ -74,9 +74,10 @@ class LangGraphPage:
         if made.status not in _OK or not isinstance(thread_id, str):
             return made
         chat.id = thread_id
-        found = await http.ask("POST", "/assistants/search", {"limit": 1})
-        first = found.value[0] if isinstance(found.value, list) and found.value else {}
-        self._assistant = str(first.get("graph_id") or self._assistant)
+        if "assistant_id" not in http.fields:
+            found = await http.ask("POST", "/assistants/search", {"limit": 1})
+            first = found.value[0] if isinstance(found.value, list) and found.value else {}
+            self._assistant = str(first.get("graph_id") or self._assistant)
         return None
 
     def take_headers(self, chat: Chat, reader: LangGraphStream, headers: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tpharness.apps.client.adk import AdkPage
 from tpharness.apps.client.ag_ui import AgUi
 from tpharness.apps.client.client_versions import NEWEST, VERSIONS
 from tpharness.apps.client.langgraph import LangGraphPage
@@ -147,6 +148,7 @@ PROFILES: Mapping[str, Callable[[], Profile]] = {
     "chat-completions": ChatCompletions,
     "responses": Responses,
     "langgraph": LangGraphPage,
+    "adk": AdkPage,
 }
 _CLIENT = "client"
 

@@ -211,7 +211,9 @@ class ChatClient:
         return reply
 
     def _new_reply(self, fold: MessageFold, says: str = "") -> Reply:
-        http = AppHttp(session=self._session, addresses=self._addresses, seconds=self._limits.headers)
+        http = AppHttp(
+            session=self._session, addresses=self._addresses, seconds=self._limits.headers, fields=self._extra
+        )
         reader = make_translator(self._profile)
         beside = Around(profile=self._profile, chat=self.chat, http=http, reader=reader)
         reply = Reply(fold, limits=self._limits, translator=reader, says=says, beside=beside)
