@@ -2,6 +2,7 @@
 
     python scripts/code_mutants.py                     every mutant; fifteen minutes on two cores
     python scripts/code_mutants.py examples/ --jobs 2  those of files whose path contains this
+    python scripts/code_mutants.py plain_node --wire ag-ui  those of the example in Node, judged over one of its wires
     python scripts/code_mutants.py --listed            those of tests/code_mutants/killers.json, as CI does
     python scripts/code_mutants.py --listed --part 3/10  every tenth of them, from the third on
     python scripts/code_mutants.py --update            every mutant, and write killers.json
@@ -25,17 +26,20 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.code_mutants.child import Child
 from tests.code_mutants.documents import PREFIX
 from tests.code_mutants.known import choose_sample, load_equivalents, load_killers, save_killers, stale
 from tests.code_mutants.mutants import Mutant
-from tests.code_mutants.play import Child, Fate, find_coverage, play_listed, play_mutants
-from tests.code_mutants.subjects import SUBJECTS, ReferenceSubject, Subject
+from tests.code_mutants.play import Fate, find_coverage, play_listed, play_mutants
+from tests.code_mutants.subjects import SUBJECTS, NodeSubject, ReferenceSubject, Subject
 
 from tpharness.explore.mutation import load_scenarios
+from tpharness.wires.registry import WIRES
 
 ENOUGH = 0.98
 
@@ -46,6 +50,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", help="only mutants of files whose path contains one of these")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--listed", action="store_true", help="only the mutants of killers.json")
+    parser.add_argument("--wire", choices=[*WIRES], help="judge the example in Node over this wire alone")
     parser.add_argument("--part", metavar="K/N", type=read_part, default=(1, 1), help="with --listed: one of N parts")
     parser.add_argument("--equivalent", action="store_true", help="play the mutants listed as equivalent, too")
     parser.add_argument("--update", action="store_true", help="write killers.json")
@@ -53,7 +58,11 @@ def main() -> int:
     args = parser.parse_args()
     if args.update and args.files:
         parser.error("--update writes the list of all files, and takes no name of a file")
+    if args.wire and args.update:
+        parser.error("--update writes the list of all wires")
     subjects = [s for s in SUBJECTS if not args.files or any(part in s.file for part in args.files)]
+    if args.wire:
+        subjects = [replace(one, wires=(args.wire,)) for one in subjects if isinstance(one, NodeSubject)]
     mutants = {one.name: one for subject in SUBJECTS for one in subject.mutants()}
     for name in (old := stale(mutants)):
         print(f"STALE       {name}: no mutant has this name any more; remove it, or correct it")

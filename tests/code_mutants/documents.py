@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conformance.bad_documents import find_difference, judge, load_bad_documents, load_good_threads
 from conformance.vectors import load_vectors, run_vector
-from tests.examples import test_plain_node_ag_ui
+from tests.examples import test_plain_documents, test_plain_node_ag_ui
 from tests.examples.stdio import Ask
 from tests.wires.ag_ui import (
     test_ag_ui_folds,
@@ -31,11 +31,13 @@ from tests.wires.ag_ui.streams import FOLDS, STREAMS, differing_findings, differ
 from tpharness.protocol.rules import check
 from tpharness.wires.registry import DEFAULT_WIRE, WIRES
 
-__all__ = ["CLIENT_STREAMS", "PREFIX", "document_names", "judge_client", "judge_document", "judges_of"]
+__all__ = ["PREFIX", "PROGRAM_JUDGES", "document_names", "judge_document", "judge_program", "judges_of"]
 
 PREFIX = ("conformance/", "tests/")
-CLIENT_STREAMS = "tests/examples/test_plain_node_ag_ui.py"
-"""The name of what judges a program that is a client of AG-UI: every stream that no server of ours sends."""
+_STREAMS = "tests/examples/test_plain_node_ag_ui.py"
+_QUESTIONS = "tests/examples/test_plain_documents.py"
+PROGRAM_JUDGES = (_STREAMS, _QUESTIONS)
+"""The names of what judges a program: what no server of ours sends over AG-UI, and threads that it is asked about."""
 
 check.ONE_IN = 1  # as in the conftest of the tests: every rule judges each document
 
@@ -92,19 +94,35 @@ _TESTS: dict[ModuleType, tuple[str, ...]] = {
 
 def document_names() -> list[str]:
     """Return the names of all, of every wire."""
-    return [CLIENT_STREAMS, *(name for wire in WIRES for name in judges_of(wire))]
+    return [*PROGRAM_JUDGES, *(name for wire in WIRES for name in judges_of(wire))]
 
 
-def judge_client(ask: Ask) -> str:
-    """Return which stream a client of AG-UI, asked as over stdio, reads otherwise than is right, "" if none."""
+def judge_program(name: str, ask: Ask) -> str:
+    """Return how a program, asked as over stdio, fails the tests of this name, "" if it does not."""
     try:
-        for vector in FOLDS:
-            test_plain_node_ag_ui.test_a_stream_makes_the_thread_that_a_person_has_read_in_it(ask, vector)
-        for stream in STREAMS:
-            test_plain_node_ag_ui.test_it_rejects_what_a_client_has_to_reject_and_nothing_else(ask, stream)
-    except AssertionError as error:
-        return f"fails: {error}"[:200]
+        (_ask_streams if name == _STREAMS else _ask_documents)(ask)
+    except (AssertionError, LookupError) as error:
+        return f"fails: {error!r}"[:200]
     return ""
+
+
+def _ask_streams(ask: Ask) -> None:
+    for vector in FOLDS:
+        test_plain_node_ag_ui.test_a_stream_makes_the_thread_that_a_person_has_read_in_it(ask, vector)
+    for stream in STREAMS:
+        test_plain_node_ag_ui.test_it_rejects_what_a_client_has_to_reject_and_nothing_else(ask, stream)
+    test_plain_node_ag_ui.test_a_run_that_fails_ends_as_a_failure(ask)
+    test_plain_node_ag_ui.test_a_call_says_no_more_than_is_needed(ask)
+    for event in test_plain_node_ag_ui.ODD_EVENTS:
+        test_plain_node_ag_ui.test_an_event_of_the_model_that_does_not_fit_changes_nothing(ask, event)
+
+
+def _ask_documents(ask: Ask) -> None:
+    for name in test_plain_documents.ASKED:
+        test_plain_documents.test_what_it_says_of_a_thread_is_what_a_person_has_read_in_it(ask, name)
+    test_plain_documents.test_a_message_without_parts_says_nothing_to_a_model(ask)
+    for values in _parameters(test_plain_documents.test_what_is_no_thread_is_refused):
+        test_plain_documents.test_what_is_no_thread_is_refused(ask, **values)
 
 
 def judges_of(wire: str) -> list[str]:

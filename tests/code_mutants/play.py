@@ -10,44 +10,40 @@ played, first once each, then with everything that `tpharness run` plays of them
 from __future__ import annotations
 
 import gc
-import json
-import os
-import pickle
-import resource
 import select
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Never
+from typing import Any
 
 from conformance.goldens import read_golden, text
-from tests.code_mutants.documents import CLIENT_STREAMS, PREFIX, document_names, judge_client, judge_document
+from tests.code_mutants.answers import Answers
+from tests.code_mutants.child import Child
+from tests.code_mutants.documents import PREFIX, PROGRAM_JUDGES, document_names, judge_document, judge_program
 from tests.code_mutants.mutants import Mutant
-from tests.code_mutants.subjects import Pair, ReferenceSubject, Subject
+from tests.code_mutants.subjects import NodeSubject, Pair, ReferenceSubject, Subject
 
 from tpharness.checks import Delivery
+from tpharness.errors import TargetError
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.run.baselines import load_baseline
 from tpharness.run.judge import judge
 from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario
+from tpharness.targets.forms import ANSWERS
 from tpharness.targets.stdio import StdioClient
 from tpharness.verdict.baseline import Baseline
 from tpharness.verdict.result import Outcome
 
-__all__ = ["Child", "Coverage", "Fate", "find_coverage", "play_listed", "play_mutants"]
+__all__ = ["Coverage", "Fate", "find_coverage", "play_listed", "play_mutants"]
 
 _LEAST_SECONDS = 4
-_MEMORY = 4 << 30
 _DEPARTS = "does not hold the golden thread"
 _GLANCES = 40
-_NOT_JUDGED = (-signal.SIGALRM, -signal.SIGKILL)
-"""How a child ends that has waited instead of computing, or whose memory somebody else needed."""
-_RUNNING: set[int] = set()
-"""The children of this process that were not collected."""
+_LONGEST = 1 << 16
+"""Characters of a line that is asked again; longer ones, cuts of long streams, take most of the time."""
 Playing = tuple[str, int]
 """A scenario's id, and the index of the pair that plays it."""
 
@@ -56,12 +52,14 @@ Playing = tuple[str, int]
 class Coverage:
     """By playing, the blocks of a subject that run in it, and the seconds that it takes.
 
-    `departing` are the playings in which an example, unchanged, does not hold the golden thread to the letter.
+    `departing` are the playings in which an example, unchanged, does not hold the golden thread to the letter, and
+    `answers` is what it has answered, by playing and step, if it is a program.
     """
 
     blocks: Mapping[Playing, frozenset[int]]
     seconds: Mapping[Playing, float]
     departing: frozenset[Playing] = frozenset()
+    answers: Answers | None = None
 
     def touching(self, block: int, first: Sequence[str] = ()) -> list[Playing]:
         """Return the playings that run a block (0: all), `first` and then those that run most in least time."""
@@ -125,8 +123,8 @@ class _Player:
     def glance(self, name: str, index: int) -> str:
         """Play a scenario once; return how it fails: a check, or a golden thread that a side does not hold."""
         pair, session = self._pairs[index], self._sessions[index]
-        if name == CLIENT_STREAMS:
-            return judge_client(lambda asked: self._receive(index, asked))
+        if name in PROGRAM_JUDGES:
+            return judge_program(name, lambda asked: self._answer(index, asked))
         if name.startswith(PREFIX):
             return judge_document(name)
         scenario = self._scenarios[name]
@@ -150,12 +148,17 @@ class _Player:
                     return f"in {piece.version.value}, the {role} {_DEPARTS}"
         return ""
 
-    def _receive(self, index: int, asked: bytes | dict[str, Any]) -> dict[str, Any]:
-        """Return what the client of a pair answers to a case."""
+    def _answer(self, index: int, asked: bytes | dict[str, Any]) -> dict[str, Any]:
+        """Return what the program of a pair answers, which may be asked as either side."""
         client = self._pairs[index].players.client
         assert isinstance(client, StdioClient)
         assert isinstance(asked, dict)
-        return {"received": self._sessions[index].run(client.answer("receive", {"case": asked["case"]}))}
+        request = {key: value for key, value in asked.items() if key not in ("op", "id")}
+        try:
+            answer = self._sessions[index].run(client.answer(asked["op"], request))
+        except TargetError as error:
+            return {"error": str(error)}
+        return {{**ANSWERS, "serve": "served", "receive": "received"}[asked["op"]]: answer}
 
     def run(self, name: str, index: int) -> str:
         """Return how `tpharness run` fails the scenario, "" if it passes."""
@@ -179,7 +182,7 @@ def find_coverage(subjects: Sequence[Subject], scenarios: Mapping[str, Scenario]
         watched = {subject.file: subject.watch() for subject in subjects}
         pairs = next(iter(watched.values()))[0]
         player = _Player(pairs, scenarios)
-        found, seconds, wrong, departing = {}, {}, [], set()
+        found, seconds, wrong, departing, answers = {}, {}, [], set(), Answers()
         playings = [(name, index) for name in scenarios for index in range(len(pairs))]
         playings += subjects[0].judges()
         for name, index in playings:
@@ -188,26 +191,32 @@ def find_coverage(subjects: Sequence[Subject], scenarios: Mapping[str, Scenario]
             if failure.endswith(_DEPARTS) and not isinstance(subjects[0], ReferenceSubject):
                 departing.add((name, index))
                 failure = ""
+            tape = pairs[index].tape
+            heard = tape.take() if tape else []
+            answers.add((name, index, "glance"), heard)
             failure = failure or player.run(name, index)
+            rest = [one for one in (tape.take() if tape else ()) if one not in heard and len(one[0]) < _LONGEST]
+            answers.add((name, index, "run"), rest)
             seconds[name, index] = time.perf_counter() - begun
             found[name, index] = frozenset((file, block) for file, (_, ran) in watched.items() for block in ran())
             if failure:
                 wrong.append(f"{name}: {failure}")
-        return found, seconds, wrong, frozenset(departing)
+        return found, seconds, wrong, frozenset(departing), answers.save() if answers.said else None
 
     child = Child(work, 900)
     while not child.over:
         child.read()
     if child.result is None:
         raise RuntimeError(f"what is mutated cannot be played unchanged: {child.said}")
-    found, seconds, wrong, departing = child.result
+    found, seconds, wrong, departing, said = child.result
     if wrong:
         raise RuntimeError(f"what is mutated fails unchanged: {wrong}")
     files = {
         subject.file: {one: frozenset(b for f, b in hits if f == subject.file) for one, hits in found.items()}
         for subject in subjects
     }
-    return {file: Coverage(blocks=blocks, seconds=seconds, departing=departing) for file, blocks in files.items()}
+    more = {"seconds": seconds, "departing": departing, "answers": said and Answers.load(said)}
+    return {file: Coverage(blocks=blocks, **more) for file, blocks in files.items()}
 
 
 def play_mutants(
@@ -235,7 +244,7 @@ def play_mutants(
                 playings = playings[:_GLANCES]
             limit = _LEAST_SECONDS + 4 * sum(coverage.seconds[one] for one in playings)
             child = Child(
-                _make_work(subject, mutant, playings, scenarios, coverage.departing, glance_only),
+                _make_work(subject, mutant, playings, scenarios, coverage, glance_only),
                 limit,
                 subject.limits_memory,
             )
@@ -272,18 +281,18 @@ def _make_work(
     mutant: Mutant,
     playings: Sequence[Playing],
     scenarios: Mapping[str, Scenario],
-    departing: frozenset[Playing],
+    coverage: Coverage,
     glance_only: bool,
 ) -> Callable[[Callable[[str], None]], Any]:
     def work(say: Callable[[str], None]) -> Any:
         say(playings[0][0] if playings else "")
         try:
             pairs = subject.install(mutant.source(subject.source()), tables=mutant.edit.block == 0)
-            player = _Player(pairs, scenarios, departing)
+            player = _Player(pairs, scenarios, coverage.departing)
         except Exception as error:  # noqa: BLE001  # a mutant may make anything raise anything
             return (playings[0][0] if playings else "-"), f"cannot be loaded: {error!r}"[:200], 0
         for step in (player.glance, player.run)[: 1 if glance_only else 2]:
-            for name, index in playings:
+            for name, index in _worth_playing(subject, mutant, playings, step.__name__, coverage.answers):
                 say(name)
                 try:
                     how = step(name, index)
@@ -296,84 +305,13 @@ def _make_work(
     return work
 
 
-@dataclass(slots=True)
-class Child:
-    """A fork that does some work and ends. It says what it is about to do, and at the end what came of it."""
-
-    work: Callable[[Callable[[str], None]], Any]
-    limit: float
-    limits_memory: bool = False
-    pipe: int = -1
-    result: Any = None
-    said: str = ""
-    over: bool = False
-    status: int = 0
-    seconds: float = 0.0
-    _pid: int = 0
-    _read: bytearray = field(default_factory=bytearray)
-
-    def __post_init__(self) -> None:
-        self.seconds = time.perf_counter()
-        self.pipe, write = os.pipe()
-        self._pid = os.fork()
-        if self._pid == 0:
-            self._run(write)
-        _RUNNING.add(self._pid)
-        os.close(write)
-
-    @staticmethod
-    def end_all() -> None:
-        """End all that run, which would go on for minutes after us."""
-        while _RUNNING:
-            pid = _RUNNING.pop()
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-    def _run(self, write: int) -> Never:
-        try:
-            os.close(self.pipe)
-            silence = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(silence, 1)
-            os.dup2(silence, 2)
-            seconds = int(self.limit) + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, 2 * seconds))  # SIGXCPU, before SIGKILL
-            if self.limits_memory:
-                resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-            signal.alarm(10 * seconds)
-            with os.fdopen(write, "wb", buffering=0) as out:
-
-                def say(said: str) -> None:
-                    out.write(json.dumps({"said": said}).encode() + b"\n")
-
-                try:
-                    result = self.work(say)
-                except Exception as error:
-                    say(f"{type(error).__name__}: {error}")
-                    raise
-                out.write(b"=" + pickle.dumps(result).hex().encode() + b"\n")
-        finally:
-            os._exit(0)
-
-    def without_result(self) -> tuple[str, str, bool]:
-        """Return the fate of a mutant whose child ended without a word: killed by what it said last, or not judged."""
-        if self.status in _NOT_JUDGED:
-            return "", f"not judged: ended by signal {-self.status}", True
-        return self.said, f"ended by signal or exit {self.status}", True
-
-    def read(self) -> None:
-        """Take in what the child has written; at its end, collect it."""
-        data = os.read(self.pipe, 1 << 20)
-        self._read += data
-        *lines, rest = self._read.split(b"\n")
-        self._read = bytearray(rest)
-        for line in lines:
-            if line.startswith(b"="):
-                self.result = pickle.loads(bytes.fromhex(line[1:].decode()))  # noqa: S301  # our own child's
-            else:
-                self.said = json.loads(line)["said"]
-        if not data:
-            os.close(self.pipe)
-            self.status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
-            _RUNNING.discard(self._pid)
-            self.seconds = time.perf_counter() - self.seconds
-            self.over = True
+def _worth_playing(
+    subject: Subject, mutant: Mutant, playings: Sequence[Playing], step: str, answers: Answers | None
+) -> Iterator[Playing]:
+    """Yield the playings of a step that can fail: of a program those in which it answers otherwise than unchanged."""
+    if answers is None or not isinstance(subject, NodeSubject):
+        yield from playings
+        return
+    command = subject.command(mutant.source(subject.source()))
+    for name, index, _ in answers.differing(command, [(*one, step) for one in playings]):
+        yield name, index

@@ -17,7 +17,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, ClassVar
 
-from tests.code_mutants.documents import CLIENT_STREAMS, judges_of
+from tests.code_mutants.answers import Tape, taped
+from tests.code_mutants.documents import PROGRAM_JUDGES, judges_of
 from tests.code_mutants.installing import install, load_program
 from tests.code_mutants.mutants import Edit, Mutant, name_mutants, take_sample
 from tests.code_mutants.node_operators import instrumented_node, node_edits
@@ -30,7 +31,16 @@ from tpharness.targets.remote import Patience
 from tpharness.targets.stdio import StdioClient, StdioServer
 from tpharness.wires.registry import DEFAULT_WIRE, WIRES
 
-__all__ = ["REPOSITORY", "SUBJECTS", "Pair", "ProgramSubject", "ReferenceSubject", "Subject", "instrumented"]
+__all__ = [
+    "REPOSITORY",
+    "SUBJECTS",
+    "NodeSubject",
+    "Pair",
+    "ProgramSubject",
+    "ReferenceSubject",
+    "Subject",
+    "instrumented",
+]
 
 REPOSITORY = Path(__file__).parents[2]
 HIT = "__hit__"
@@ -38,11 +48,15 @@ HIT = "__hit__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A server and a client on a wire; `judged` names the sides that have to hold the golden thread."""
+    """A server and a client on a wire; `judged` names the sides that have to hold the golden thread.
+
+    `tape` has what is asked of the subject, if that is written down.
+    """
 
     players: Players
     judged: tuple[str, ...]
     wire: str = DEFAULT_WIRE
+    tape: Tape | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,15 +153,21 @@ class ProgramSubject(Subject):
         ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSubject(Subject):
-    """A program for Node.js that answers lines, started for each mutant; it speaks both wires."""
+    """A program for Node.js that answers lines, started for each mutant; it speaks all `wires`."""
 
+    wires: tuple[str, ...] = tuple(WIRES)
     limits_memory = False
-    pairs = 4
+
+    @property
+    def pairs(self) -> int:  # type: ignore[override]
+        """Two for each wire."""
+        return 2 * len(self.wires)
 
     def judges(self) -> list[tuple[str, int]]:
         """See `Subject`."""
-        return [(CLIENT_STREAMS, self.pairs - 1)]
+        return [(name, self.pairs - 1) for name in PROGRAM_JUDGES] if "ag-ui" in self.wires else []
 
     def edits(self) -> Iterator[Edit]:
         """See `Subject`."""
@@ -155,19 +175,25 @@ class NodeSubject(Subject):
 
     def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:  # noqa: ARG002
         """See `Subject`."""
+        return self._pairs(self.command(source, *names.values()), StdioServer, StdioClient)
+
+    def command(self, source: bytes, *options: str) -> list[str]:
+        """Write the changed source to a file; return what starts it."""
         file = Path(mkdtemp(prefix="tpharness-mutant-")) / "mutant.mjs"
         file.write_bytes(source)
-        spec = f"stdio:{shlex.join([str(find_node().executable), *names.values(), str(file), '--stdio'])}"
-        patience = Patience(answer=_NODE_SECONDS)
-        server, client = StdioServer(spec, patience=patience), StdioClient(spec, patience=patience)
+        return [str(find_node().executable), *options, str(file), "--stdio"]
+
+    def _pairs(self, command: list[str], server: Any, client: Any, tape: Tape | None = None) -> list[Pair]:
+        more = {"spec": f"stdio:{shlex.join(command)}", "patience": Patience(answer=_NODE_SECONDS)}
         sides = (
-            ("server", Players(server=server, client=Reference())),
-            ("client", Players(server=Reference(), client=client)),
+            ("server", Players(server=server(**more), client=Reference())),
+            ("client", Players(server=Reference(), client=client(**more))),
         )
-        return [Pair(players=players, judged=(role,), wire=wire) for wire in WIRES for role, players in sides]
+        judged = [(wire, role, players) for wire in self.wires for role, players in sides]
+        return [Pair(players=players, judged=(role,), wire=wire, tape=tape) for wire, role, players in judged]
 
     def watch(self) -> tuple[list[Pair], Callable[[], Iterable[int]]]:
-        """See `Subject`: the program writes to a file what ran, before each answer."""
+        """See `Subject`: the program writes to a file what ran, before each answer, and a tape has what it is asked."""
         file = Path(mkdtemp(prefix="tpharness-hits-")) / "hits"
         file.touch()
         read = 0
@@ -178,9 +204,9 @@ class NodeSubject(Subject):
             read += len(data)
             return {int(word) for word in data.split()}
 
-        return self.install(
-            _WATCHING.replace(b"FILE", json.dumps(str(file)).encode()) + instrumented_node(self.source())
-        ), ran
+        watching = _WATCHING.replace(b"FILE", json.dumps(str(file)).encode()) + instrumented_node(self.source())
+        tape = Tape()
+        return self._pairs(self.command(watching), taped(StdioServer, tape), taped(StdioClient, tape), tape), ran
 
 
 _NODE_SECONDS = 30.0
@@ -287,7 +313,7 @@ _HTTP = (
 _NODE_HTTP = (
     *("stdio", "linesOf", "LiveRun", "Server", "bodyOf", "placeOf", "download", "read", "serveHttp", "refuseSocket"),
     *("leave", "Refusal", "check", "isDuration", "isText", "CAPABILITIES", "STREAM_TURN", "RUN_TURN", "USER_TURN"),
-    *("RUN_REQUEST", "HEADER", "LIMITS", "main", "Reconnected"),
+    *("RUN_REQUEST", "HEADER", "CASE", "LIMITS", "main", "Reconnected"),
 )
 
 _WITHOUT = ("diff.py", "align.py", "problems.py", "types.py", "schema.py", "pieces.py")

@@ -15,11 +15,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.code_mutants.answers import Answers, Tape
+from tests.code_mutants.child import Child
 from tests.code_mutants.documents import PREFIX, document_names
 from tests.code_mutants.known import SAMPLE, load_equivalents, load_killers, stale
 from tests.code_mutants.mutants import Edit, name_mutants, take_sample
 from tests.code_mutants.node_operators import instrumented_node, node_edits
-from tests.code_mutants.play import Child
 from tests.code_mutants.python_operators import python_edits
 from tests.code_mutants.subjects import REPOSITORY, SUBJECTS, instrumented
 from tests.distribution import PARTS, Sample
@@ -174,9 +175,35 @@ def test_what_runs_is_seen_by_block() -> None:
     )
 
 
+_ANSWERING = """
+import sys
+for line in sys.stdin:
+    if line == "end\\n" and {ends}:
+        break
+    print(line.strip().upper().replace("B", {b!r}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("b", "ends", "differ"),
+    [("B", False, []), ("x", False, ["two", "three"]), ("B", True, ["three"]), ("x", True, ["two", "three"])],
+)
+def test_a_mutant_is_judged_only_where_it_answers_otherwise(b: str, ends: bool, differ: list[str]) -> None:
+    """A line that two playings have in common counts for both, and one that ends the program is another answer."""
+    answers = Answers()
+    for name, lines in (("one", "ac"), ("two", "ab"), ("three", ("a", "end", "b")), ("four", "c")):
+        tape = Tape()
+        for line in lines:
+            tape.hear(line.encode(), line.upper().encode() + b"\n")
+        answers.add(name, tape.take())
+    command = [sys.executable, "-c", _ANSWERING.format(b=b, ends=ends)]
+    assert list(Answers.load(answers.save()).differing(command, list(answers.playings))) == differ
+
+
 _WATCHED = """
 import runpy, sys
-from tests.code_mutants.play import Child
+from tests.code_mutants.answers import Answers, Tape
+from tests.code_mutants.child import Child
 begin = Child.__post_init__
 def announced(child):
     begin(child)
