@@ -116,6 +116,25 @@ def test_a_session_is_shown_as_it_is_stored() -> None:
     assert AdkPage().messages_of({"detail": "Session not found"}) is None
 
 
+@pytest.mark.parametrize(
+    ("event", "chunks"),
+    [
+        ({"finishReason": "STOP"}, [{"type": "finish", "finishReason": "stop"}]),
+        ({"finishReason": "MAX_TOKENS", "errorCode": "MAX_TOKENS"}, [{"type": "finish", "finishReason": "length"}]),
+        ({"finishReason": "RECITATION", "errorCode": "RECITATION"}, [{"type": "finish", "finishReason": "other"}]),
+        ({}, [{"type": "finish"}]),
+        ({"errorCode": "ModelError", "errorMessage": "away"}, [{"type": "error", "errorText": "away"}]),
+        ({"error": "ModelError: away"}, [{"type": "error", "errorText": "ModelError: away"}]),
+        ({"partial": True}, []),
+    ],
+)
+def test_the_last_event_says_how_the_run_ended(event: dict[str, Any], chunks: list[dict[str, Any]]) -> None:
+    """ADK gives every reason but STOP as an error code, too; that is the model's end, and not a failure."""
+    stream = AdkStream()
+    read = [*stream.feed(json.dumps(event).encode()), *stream.end()]
+    assert read == [{"type": "start"}, *chunks]
+
+
 def test_what_is_not_json_is_refused() -> None:
     """A page cannot read on."""
     with pytest.raises(AdkRefusedError, match="not JSON"):

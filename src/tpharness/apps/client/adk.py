@@ -21,7 +21,7 @@ Json = dict[str, Any]
 Chunks = Iterator[Json]
 _OK = range(200, 300)
 _USER = "user"
-_REASONS = {"MAX_TOKENS": "length", "SAFETY": "content-filter"}
+_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content-filter"}
 
 
 class AdkRefusedError(StreamRefusedError):
@@ -103,19 +103,21 @@ class AdkStream:
         is_partial = event.get("partial") is True
         for part in parts:
             yield from self._part(part, str(event.get("id")), is_partial=is_partial)
+        self._reason = str(event.get("finishReason") or self._reason)
         said = event.get("errorMessage") or event.get("errorCode") or event.get("error")
-        if said is not None and not self._failed:
+        code = event.get("errorCode")  # any reason but STOP is one, too
+        ended = code is not None and code == event.get("finishReason")
+        if said is not None and not ended and not self._failed:
             self._failed = True
             yield {"type": "error", "errorText": str(said)}
         used = any("functionCall" in part or "functionResponse" in part for part in parts)
         self._is_over = not is_partial and not used
-        self._reason = str(event.get("finishReason") or self._reason)
 
     def end(self) -> Chunks:
         """Yield the chunks that end the answer; none where the run was not over."""
         if self._is_over and not self._failed:
             yield from self._end_step()
-            yield {"type": "finish", "finishReason": _REASONS.get(self._reason, "stop")}
+            yield {"type": "finish", **({"finishReason": _REASONS.get(self._reason, "other")} if self._reason else {})}
 
     def _part(self, part: Json, event_id: str, *, is_partial: bool) -> Chunks:
         if isinstance(part.get("text"), str) and part.get("thought") is not True:
