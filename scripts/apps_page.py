@@ -101,6 +101,7 @@ _PACKAGES = {
     "ai-sdk": ("ai", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google"),
     "copilotkit": ("@copilotkit/runtime",),
     "langgraph": ("@langchain/langgraph", "@ai-sdk/langchain"),
+    "langgraph-server": ("langgraph-api", "langgraph", "langchain"),
     "mastra": ("@mastra/core", "@mastra/memory", "@mastra/ai-sdk"),
     "mastra-server": ("@mastra/core", "@mastra/ai-sdk"),
     "pydantic-ai": ("pydantic-ai-slim",),
