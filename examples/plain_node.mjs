@@ -1159,7 +1159,7 @@ class Client {
   /** The stream has ended. One that was rejected has failed, if anything of it counts (G9). */
   close(reason, at) {
     if (this.events?.rejected && this.started) {
-      const errorText = "the stream breaks the rules of AG-UI";
+      const errorText = "the client rejects the stream";
       for (const chunk of [{ type: "error", errorText }, { type: "finish", finishReason: "error" }]) this.takeChunk(chunk, at);
     }
     this.end(reason, at);
@@ -1508,7 +1508,16 @@ function nameOf({ identifier, data, url }) {
 const OURS = "threadprotocol";
 const CUT = { cut: true };
 const marked = (event, facts) => (Object.keys(facts).length ? { ...event, metadata: { [OURS]: facts } } : event);
-const ours = ({ metadata }) => (isObject(metadata?.[OURS]) ? metadata[OURS] : {});
+const YES_OR_NO = ["announced", "cut", "empty", "json", "provider_executed", "reported", "step", "text_open"];
+const IN_WORDS = ["finish_reason", "outcome", "reason", "tool_call_id", "tool_name"];
+
+/** The facts of an event. One of another form is not ours. */
+function ours({ metadata }) {
+  const said = isObject(metadata?.[OURS]) ? metadata[OURS] : {};
+  const fits = ([name, fact]) =>
+    YES_OR_NO.includes(name) ? typeof fact === "boolean" : IN_WORDS.includes(name) ? isText(fact) : name !== "provider_metadata" || isObject(fact);
+  return Object.fromEntries(Object.entries(said).filter(fits));
+}
 
 /** What a chunk says of the provider, as a fact of its event. */
 const providerFacts = ({ providerMetadata, providerExecuted }) => ({
@@ -2189,6 +2198,8 @@ const spoken = ({ provider_metadata, provider_executed }) => ({
 const AG_UI_COUNTS = table({
   inputTokens: "input_tokens",
   outputTokens: "output_tokens",
+  totalTokens: "total_tokens",
+  reasoningTokens: "thinking_tokens",
   cachedInputTokens: "cache_read_tokens",
   cacheWriteInputTokens: "cache_write_tokens",
 });

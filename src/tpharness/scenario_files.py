@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.errors import InputError, UsageError
-from tpharness.resources import scenarios_dir
+from tpharness.resources import conformance_dir, scenarios_dir
 
 __all__ = [
     "BUILT_IN",
@@ -120,7 +120,7 @@ class _Folder:
 
     def __init__(self, root: Path, *, follow_links: bool) -> None:
         self._root = root
-        self._follows = follow_links or root == scenarios_dir()
+        self._follows = follow_links or root in (scenarios_dir(), conformance_dir() / "streams")
         self._real = ""
 
     def find(self) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -14,13 +14,12 @@ from tpharness.printable import say
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.report import failure_lines
 from tpharness.report.trace_lines import event_line
-from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
 from tpharness.run.configured import read_configured
 from tpharness.run.plan import Case, base_case, expected_delivery, make_script
 from tpharness.run.play import PlayedCase, comparison_mode
 from tpharness.run.requests import parse_compare
-from tpharness.run.select import select_scenarios
+from tpharness.run.select import built_in_roots, select_scenarios
 from tpharness.run.session import Session
 from tpharness.run.trail import Pace
 from tpharness.scenario import load_scenario
@@ -54,7 +53,7 @@ def replay(
     The output has each server event, what goes over the wire, and the thread when it changes. The verdict is that of
     `tpharness run` without a baseline. Of tpharness.toml only the folders of scenarios are used.
     """
-    roots = tuple(scenarios) if scenarios else _configured_roots(name, no_config=no_config) or (scenarios_dir(),)
+    roots = tuple(scenarios) if scenarios else _configured_roots(name, no_config=no_config) or built_in_roots(wire)
     found = select_scenarios((name,), roots, follow_links=follow_links)
     if len(found) != 1:
         some = ", ".join(one.id for one in found[:3])

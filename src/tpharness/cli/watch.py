@@ -17,9 +17,8 @@ from pathlib import Path
 
 from tpharness.errors import TpharnessError
 from tpharness.printable import say
-from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions
-from tpharness.run.select import select_scenarios
+from tpharness.run.select import built_in_roots, select_scenarios
 from tpharness.targets.children import split_command
 
 __all__ = ["find_touched", "target_files", "watch", "watch_run"]
@@ -31,7 +30,7 @@ _EVERY = 0.5  # seconds between two looks at the files
 def watch_run(options: RunOptions, targets: Iterable[str], words: Sequence[str]) -> None:
     """Play and watch until a signal ends it. `words` are those of the command line, without `--watch`."""
     files = list(target_files(targets))
-    roots = options.roots or (scenarios_dir(),)
+    roots = options.roots or built_in_roots(options.wire)
 
     def play(only: Sequence[str]) -> None:
         command = [sys.executable, "-m", "tpharness", *words, *(word for name in only for word in ("--only", name))]

@@ -19,12 +19,11 @@ from tpharness.printable import make_printable
 from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import EntriesSeen
 from tpharness.pytest_plugin.unjudged import UNJUDGED, leave_unjudged
-from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions
 from tpharness.run.dispatch import open_session, play_file
 from tpharness.run.engine import choose_baseline
 from tpharness.run.requests import parse_faults
-from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.select import SelectedScenario, built_in_roots, select_scenarios
 from tpharness.run.session import Session
 from tpharness.testing import describe_failures
 from tpharness.verdict import Outcome, Result
@@ -154,7 +153,7 @@ class ScenarioPlayer:
         __tracebackhide__ = True
         roots = tuple(map(Path, scenarios))
         try:
-            selected = select_scenarios(ids, roots or (scenarios_dir(),))
+            selected = select_scenarios(ids, roots or built_in_roots(self.options.wire))
             results = [result for one in selected for result in self._play(one)]
         except TpharnessError as error:
             raise error.with_traceback(None) from None  # what is wrong is in the call, and not in our files
@@ -191,7 +190,7 @@ class ScenarioPlayer:
         if self.targets.wrong:
             wrong, self.targets.wrong = self.targets.wrong, []
             raise NotGreenError("\n".join(map(make_printable, wrong)))
-        roots = () if one.root is None or one.root == scenarios_dir() else (one.root,)
+        roots = () if one.root is None or one.root in built_in_roots(None) else (one.root,)
         failures = self._describe_failed(results, roots, again=again if self._ends_with_the_tests else "")
         if failures:
             raise NotGreenError(failures)
@@ -211,7 +210,9 @@ class ScenarioPlayer:
         if self.options.baseline is not None:
             baseline = self.targets.baseline(self.options.baseline)
         else:
-            baseline = choose_baseline(replace(self.options, roots=(one.path,) if one.root != scenarios_dir() else ()))
+            baseline = choose_baseline(
+                replace(self.options, roots=(one.path,) if one.root not in built_in_roots(None) else ())
+            )
         running = self.targets.running(replace(self.options, baseline=None))
         results = [baseline.apply(r) for r in running.play(replace(one, faults=() if one.place else self.faults))]
         whole = one.swept and not (one.place or self.faults)

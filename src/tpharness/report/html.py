@@ -50,8 +50,8 @@ from tpharness.report.html_tables import (
     verdict_html,
 )
 from tpharness.report.summary import Report
-from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case
+from tpharness.run.select import built_in_roots
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.scenario_files import find_files
 from tpharness.trace.read import Trace, TracedCase
@@ -306,7 +306,7 @@ def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[PageE
     really = {entry.id for entry in entries}
     size = sum(json_bytes(entry.timeline) for entry in entries)
     order = sorted(seen, key=lambda name: all(result.outcome.green for _, result in seen[name].results))
-    found = find_files(roots or (scenarios_dir(),), follow_links=follows)
+    found = find_files(roots or built_in_roots(None), follow_links=follows)
     for name in order:
         if name not in found or name in really:
             continue

@@ -16,7 +16,7 @@ from tpharness.run.plan import Case, base_case
 from tpharness.run.play import Players, remove_carried
 from tpharness.scenario.records import AgentRun, CutAt, Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget, SteppableClient, SteppableServer
-from tpharness.wires.registry import DEFAULT_WIRE, default_wire
+from tpharness.wires.registry import DEFAULT_WIRE, default_wire, wire_named
 
 __all__ = [
     "adapt_scenario",
@@ -100,7 +100,9 @@ def leave_out_given_carriers(case: Case, players: Players) -> Case | None:
     """Return the case without the carriers of the streams that it gives; None if there are none, or they are read."""
     if players.client.capabilities.carriers:
         return None
-    turns = tuple(_leave_out_carriers(turn) if isinstance(turn, AgentRun) else turn for turn in case.scenario.turns)
+    turns = tuple(
+        _leave_out_carriers(turn, case.wire) if isinstance(turn, AgentRun) else turn for turn in case.scenario.turns
+    )
     return None if turns == case.scenario.turns else replace(case, scenario=replace(case.scenario, turns=turns))
 
 
@@ -112,11 +114,10 @@ def expect_nothing_carried(case: Case) -> Case:
     return replace(case, scenario=replace(case.scenario, clauses=cited, expect=replace(expect, thread=thread)))
 
 
-def _leave_out_carriers(run: AgentRun) -> AgentRun:
+def _leave_out_carriers(run: AgentRun, wire: str) -> AgentRun:
     if run.wire is None or run.wire.chunks is None:
         return run
-    is_carrier = default_wire().is_carrier
-    kept = tuple(chunk for chunk in run.wire.chunks if not is_carrier(chunk))
+    kept = tuple(chunk for chunk in run.wire.chunks if not wire_named(wire).is_carrier(chunk))
     return replace(run, wire=replace(run.wire, chunks=kept))
 
 

@@ -17,10 +17,11 @@ from tpharness import faults as wire_faults
 from tpharness.clauses import load_clauses
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.printable import counted
-from tpharness.resources import scenarios_dir
+from tpharness.resources import conformance_dir, scenarios_dir
 from tpharness.scenario_files import BUILT_IN, find_files, find_skipped, is_built_in
+from tpharness.wires.registry import DEFAULT_WIRE
 
-__all__ = ["SelectedScenario", "select_scenarios"]
+__all__ = ["SelectedScenario", "built_in_roots", "select_scenarios"]
 
 _MOST_SHOWN = 5
 
@@ -42,6 +43,11 @@ class SelectedScenario:
 
     def __str__(self) -> str:
         return self.place or self.id
+
+
+def built_in_roots(wire: str | None) -> tuple[Path, ...]:
+    """Return the folders of what is built in for a run over a wire, None for any: over another, streams of it."""
+    return (scenarios_dir(),) if wire == DEFAULT_WIRE else (scenarios_dir(), conformance_dir() / "streams")
 
 
 def select_scenarios(
@@ -91,11 +97,8 @@ def _require_all(skipped: Mapping[Path, str]) -> None:
     more = [f"and {len(skipped) - _MOST_SHOWN} more"] if len(skipped) > _MOST_SHOWN else []
     links = any(why.endswith("elsewhere") for why in skipped.values())
     hint = "name the ids that are to be played" + ("; `run --follow-links` reads what links lead to" if links else "")
-    raise UsageError(
-        f"{counted(len(skipped), 'file')} that look{'s' if len(skipped) == 1 else ''} like a scenario would not be "
-        f"played: {'; '.join([*shown, *more])}",
-        hint=hint,
-    )
+    what = f"{counted(len(skipped), 'file')} that look{'s' if len(skipped) == 1 else ''} like a scenario"
+    raise UsageError(f"{what} would not be played: {'; '.join([*shown, *more])}", hint=hint)
 
 
 def _find_named(base: str, names: Sequence[str]) -> set[str]:
@@ -121,9 +124,7 @@ def _explain_unknown(wanted: str, near: Sequence[str], listing: str) -> str:
 
 def _where(roots: Sequence[Path]) -> tuple[str, str]:
     """Return which scenarios were looked at, and how they are listed."""
-    if all(is_built_in(root) or root == scenarios_dir() for root in roots):
+    if all(is_built_in(root) or root in built_in_roots(None) for root in roots):
         return "built-in scenario", "`tpharness list scenarios` names them all; --scenarios FOLDER finds your own"
-    return (
-        f"scenario in {', '.join(map(str, roots))}",
-        f"`tpharness list scenarios --scenarios {roots[0]}` names them all",
-    )
+    listing = f"`tpharness list scenarios --scenarios {roots[0]}` names them all"
+    return f"scenario in {', '.join(map(str, roots))}", listing

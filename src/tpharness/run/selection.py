@@ -12,11 +12,10 @@ from dataclasses import replace
 from tpharness import faults as wire_faults
 from tpharness.errors import UsageError
 from tpharness.profiles import find_profiles, load_profiles
-from tpharness.resources import scenarios_dir
 from tpharness.run.citing import choose_citing, cites
 from tpharness.run.last_failed import played_part
 from tpharness.run.options import RunOptions
-from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.select import SelectedScenario, built_in_roots, select_scenarios
 from tpharness.verdict.baseline import fault_name
 
 __all__ = ["choose_scenarios", "strike"]
@@ -25,7 +24,9 @@ __all__ = ["choose_scenarios", "strike"]
 def _select_named(options: RunOptions) -> list[SelectedScenario]:
     """Return the scenarios that the ids name. A command without quotes leaves its words among the ids."""
     try:
-        return select_scenarios(options.ids, options.roots or (scenarios_dir(),), follow_links=options.follow_links)
+        return select_scenarios(
+            options.ids, options.roots or built_in_roots(options.wire), follow_links=options.follow_links
+        )
     except UsageError as error:
         for name, target in (("server", options.server), ("client", options.client)):
             if target.startswith("stdio:") and " " not in target and any("." in word for word in options.ids):

@@ -12,10 +12,19 @@ from typing import Any
 
 from msgspec import UNSET
 
-__all__ = ["KEY", "PREFIX", "carried", "carry"]
+__all__ = ["KEY", "PREFIX", "carried", "carry", "read_facts"]
 
 KEY = "threadprotocol"
 PREFIX = "threadprotocol."
+
+_FLAGS = ("announced", "cut", "empty", "json", "provider_executed", "reported", "step", "text_open")
+_WORDS = ("finish_reason", "outcome", "reason", "tool_call_id", "tool_name")
+_FORMS: Mapping[str, type] = {
+    **dict.fromkeys(_FLAGS, bool),
+    **dict.fromkeys(_WORDS, str),
+    "provider_metadata": dict,
+}
+"""The form of each fact; `input` may be anything."""
 
 
 def carry(chunk: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,6 +34,13 @@ def carry(chunk: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def carried(event: Any) -> dict[str, Any]:
-    """Return what the metadata of an event carries; nothing for what another producer has put there."""
+    """Return the facts that the metadata of an event carries. What has another form is not one of ours."""
     said = event.metadata.get(KEY) if event.metadata is not UNSET else None
-    return said if isinstance(said, dict) else {}
+    return read_facts(said)
+
+
+def read_facts(said: Any) -> dict[str, Any]:
+    """Return what stands under `KEY` without the facts of another form."""
+    if not isinstance(said, dict):
+        return {}
+    return {name: fact for name, fact in said.items() if isinstance(fact, _FORMS.get(name, object))}

@@ -19,6 +19,8 @@ _URL_KINDS = {"image": "image-url", "audio": "audio-url", "video": "video-url", 
 _COUNTS = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
+    "total_tokens": "total_tokens",
+    "reasoning_tokens": "thinking_tokens",
     "cached_input_tokens": "cache_read_tokens",
     "cache_write_input_tokens": "cache_write_tokens",
 }

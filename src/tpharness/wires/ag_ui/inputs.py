@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tpharness.wires.ag_ui.carriers import KEY, read_facts
 from tpharness.wires.sse.parser import SseParser
 
 __all__ = ["EndedCalls"]
@@ -50,11 +51,10 @@ class EndedCalls:
             return
         if not isinstance(event, dict):
             return
-        said = event["metadata"].get("threadprotocol") if isinstance(event.get("metadata"), dict) else None
-        facts = said if isinstance(said, dict) else {}
+        facts = read_facts(event["metadata"].get(KEY) if isinstance(event.get("metadata"), dict) else None)
         on_wire = str(event.get("toolCallId"))
         if event.get("type") == "TOOL_CALL_START":
-            self._names[on_wire] = str(facts.get("tool_call_id", on_wire))
+            self._names[on_wire] = facts.get("tool_call_id", on_wire)
             self._given.pop(self._names[on_wire], None)
         elif event.get("type") == "TOOL_CALL_END" and not facts.get("cut"):
             self._given[self._names.get(on_wire, on_wire)] = event
