@@ -83,10 +83,7 @@ def find_files(roots: Iterable[Path], *, follow_links: bool = False) -> dict[str
 
 
 def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
-    """Return the scenario files (`*.yaml`, `*.yml`) below the roots, in order of path; a root may be a file.
-
-    InputError if a root does not exist or a folder cannot be read.
-    """
+    """Return the scenario files below the roots, or files, in order of path. InputError if one is not there."""
     return list(dict.fromkeys(path for root in map(Path, roots) for path in find_ids(root).values()))
 
 

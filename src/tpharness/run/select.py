@@ -56,7 +56,6 @@ def select_scenarios(
     """Return the scenarios below `roots` that the ids name, or all of them if there are no ids.
 
     A root may be a file: its id has the name of its folder, as everywhere else, `theme/name`.
-
     An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`; a scenario that is named
     itself has its places with it. UsageError with the nearest names when an id names nothing: a run that selects
     nothing is never green. Who asks for all gets all or none: UsageError as well if something is left out, such as a
