@@ -95,6 +95,7 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 _LEVELS = {Level.MUST: "must", Level.SHOULD: "should", Level.MAY: "may"}
 _PACKAGES = {
+    "adk-server": ("google-adk", "google-genai"),
     "ag-ui-langgraph": ("ag-ui-langgraph", "langgraph"),
     "agent-framework": ("agent-framework-ag-ui", "agent-framework-core"),
     "agents-js": ("@openai/agents", "@openai/agents-extensions"),

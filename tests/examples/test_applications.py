@@ -16,7 +16,7 @@ NODE = [name for name in APPLICATIONS if (FOLDER / name / "package.json").is_fil
 PYTHON = [name for name in APPLICATIONS if name not in NODE]
 TABLES: dict[str, Any] = tomllib.loads((FOLDER / "tpharness.toml").read_text("utf-8"))["apps"]
 BESIDE = {"baselines", "runs", "traces"}  # what is known of them, was recorded, and what they leave behind
-LISTENS_BY_ITSELF = {"pydantic-ai-web", "langgraph-server"}
+LISTENS_BY_ITSELF = {"pydantic-ai-web", "langgraph-server", "adk-server"}
 BUILT = (".venv/", ".mastra/")  # what installing and building make
 ROUTE = re.compile(r"(GET|POST) /\S+")
 
@@ -117,7 +117,7 @@ def test_a_table_starts_a_program_of_a_folder_on_the_loopback_interface(name: st
     assert folder in APPLICATIONS
     assert rest.startswith(BUILT) or (FOLDER / program).is_file()
     assert table["url"].startswith("http://127.0.0.1:{port}/")
-    assert table["history"] in {"client", "last-message", "mastra", "pydantic-ai", "ag-ui", "langgraph"}
+    assert table["history"] in {"client", "last-message", "mastra", "pydantic-ai", "ag-ui", "langgraph", "adk"}
     assert table.get("on_disconnect", "stop") in {"stop", "continue"}
     assert all(ROUTE.fullmatch(table[key]) for key in ("stop", "thread", "resume") if key in table)
     own = table["cwd"] == folder and table["effects"] == "ledger"  # its program has to be started in its folder
@@ -130,7 +130,7 @@ def test_a_table_starts_a_program_of_a_folder_on_the_loopback_interface(name: st
 
 @pytest.mark.parametrize("name", [name for name in APPLICATIONS if name not in LISTENS_BY_ITSELF])
 def test_the_programs_listen_on_the_loopback_interface_and_leave_a_mark(name: str) -> None:
-    """`pai web` and `langgraph dev` listen there by themselves."""
+    """`pai web`, `langgraph dev` and `adk api_server` listen there by themselves."""
     sources = [path for path in FOLDER.glob(f"{name}/**/*") if path.suffix in {".mjs", ".ts", ".py"}]
     own = [path for path in sources if not {"node_modules", ".venv", ".mastra"} & set(path.parts)]
     code = "\n".join(path.read_text("utf-8") for path in own)

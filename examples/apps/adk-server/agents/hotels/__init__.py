@@ -1,0 +1,3 @@
+"""The agent, where ADK looks for it."""
+
+from . import agent as agent
