@@ -439,3 +439,14 @@ def test_answers_with_one_id_are_to_have_ids_of_their_own() -> None:
         turns = (first, replace(second, screen=on_screen, view=Fetched(status=200, text="", value=shown)))
         (finding,) = CHECKS["same-view"].find(replace(seen, turns=turns))
         assert ("an id of its own" in finding.remedy) is fits
+
+
+def test_what_a_client_reads_otherwise_is_named_with_what_to_do_there() -> None:
+    """The rule of the stream is one that `tpharness explain` has, and its own advice is given."""
+    rule = Kind("open-part-discarded")
+    seen = evidence(DONE, ASKS)
+    reply = ReplySeen(types=("start", "finish", "[DONE]"), findings=(rule.at(Place(event=3)),))
+    first = replace(seen.turns[0], reply=reply)
+    (finding,) = CHECKS["stream-valid"].find(replace(seen, turns=(first, seen.turns[1])))
+    assert finding.code == "stream-irregular"
+    assert finding.remedy == f"{rule.remedy} (`tpharness explain open-part-discarded`)"

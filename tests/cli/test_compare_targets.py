@@ -12,7 +12,9 @@ from tests.cli.conftest import Call
 from tests.examples.test_plain_suite import EXAMPLES, SOURCES, spec
 
 from tpharness.explore.disagreement.campaign import compare_scenarios, generated_scenarios
-from tpharness.explore.disagreement.panel import KEEPS, SENDS, Panel
+from tpharness.explore.disagreement.panel import KEEPS, SENDS, Panel, View
+from tpharness.explore.disagreement.parting import find_disagreements
+from tpharness.protocol.versions import Version
 from tpharness.scenario import load_scenario
 
 PYTHON = EXAMPLES / SOURCES["python"]
@@ -158,6 +160,20 @@ def test_a_generated_case_is_played_again_by_its_seed(call: Call, tmp_path: Path
     assert {line.removeprefix("  play it   ") for line in again} == {
         f"{shlex.join(['tpharness', 'compare-targets', *sides])} --cases 60 --seed 3"
     }
+
+
+def test_who_differs_from_the_reference_is_unseen_and_not_the_reference() -> None:
+    """Two implementations with one mistake are the majority: the suite misses what they hold, not the reference."""
+
+    def view(target: str, text: str) -> View:
+        turn = {"turn_type": "user", "parts": [{"part_kind": "user-prompt", "content": text}]}
+        thread = {"version": "0.0.4", "thread_id": "t", "turns": [turn]}
+        return View(target=target, about=KEEPS, threads={Version.V0_0_4: thread})
+
+    (held,) = find_disagreements([view("reference", "a"), view("mine", "b"), view("copied", "b")])
+    assert (held.departing, held.majority, held.unseen) == (("reference",), ("mine", "copied"), ("mine", "copied"))
+    (held,) = find_disagreements([view("reference", "a"), view("mine", "a"), view("other", "b")])
+    assert (held.departing, held.unseen) == (("other",), ("other",))
 
 
 def test_one_target_alone_is_wrong_usage(call: Call) -> None:

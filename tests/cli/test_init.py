@@ -87,6 +87,39 @@ def test_its_server_is_judged(language: str, tmp_path: Path, call: Call, monkeyp
     assert (cannot.code, "texts only so far" in cannot.out) == (1, True)
 
 
+ODD_EVENTS = """\
+description: A text of another index, and a response that does not say why it ended.
+clauses: [cycle.kept]
+turns:
+  - user: Hi
+  - agent: assistant
+    server:
+      - {event_kind: part_start, index: 2, part: {part_kind: text, content: Hel}}
+      - {event_kind: part_delta, index: 2, delta: {part_delta_kind: text, content_delta: lo}}
+      - {event_kind: part_end, index: 2, part: {part_kind: text, content: Hello}}
+      - {event_kind: model_response_end}
+      - {event_kind: agent_run_result}
+"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_its_server_does_not_end_at_events_that_it_does_not_know(
+    language: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it cannot play it says; a response without its reason it keeps without one, as the reference does."""
+    monkeypatch.chdir(tmp_path)
+    call("init", "--language", language)
+    make_ready(tmp_path, language, monkeypatch)
+    own = tmp_path / "own" / "odd"
+    own.mkdir(parents=True)
+    (own / "gap.yaml").write_text(ODD_EVENTS, "utf-8")
+    gap = call("run", "--scenarios", "own", "-v")
+    assert ("errored" in gap.out.lower(), "a delta of no part" in gap.out) == (False, True), gap.out
+    (own / "gap.yaml").write_text(ODD_EVENTS.replace("index: 2", "index: 0"), "utf-8")
+    ended = call("run", "--scenarios", "own")
+    assert ended.code == 0, ended.out
+
+
 def test_nothing_is_replaced(tmp_path: Path, call: Call) -> None:
     """What is there is named, and nothing else is written either."""
     (tmp_path / "target.py").write_text("mine", "utf-8")

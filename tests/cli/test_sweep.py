@@ -48,6 +48,7 @@ def test_a_failure_tells_its_cause_and_the_command_that_plays_it(call: Call) -> 
     told = call("sweep", "--scenarios", "mine", "--client", target)
     assert told.code == 1
     assert "identity-differs" in told.out
+    assert "  also      1 more place fails for the same cause\n" in told.out
     command = next(line.split("play it", 1)[1].split() for line in told.out.splitlines() if "play it" in line)
     assert command[:2] == ["tpharness", "run"]
     assert command[-2:] == ["--client", target]

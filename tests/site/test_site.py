@@ -377,6 +377,15 @@ def test_tables_of_the_documentation_are_scrolled_by_keyboard(site: Path) -> Non
     assert named[0] == "Test an implementation: the control contract"
 
 
+def test_what_is_missing_first_is_said_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a clone the extra does not help, so nobody is told to install it alone."""
+    monkeypatch.setattr("tpharness.site.build.conformance_dir", lambda: tmp_path / "conformance")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(UsageError, match="needs a checkout") as refused:
+        build_site(tmp_path / "site", Documents(), [])
+    assert "in a clone of the repository: pip install -e '.[site]'" in str(refused.value.hint)
+
+
 def test_a_folder_that_is_not_a_site_is_not_replaced(tmp_path: Path) -> None:
     """Somebody's files stay."""
     (tmp_path / "mine.txt").write_text("mine", "utf-8")

@@ -234,6 +234,10 @@ def test_a_program_that_is_not_there_is_unreachable(script: Script) -> None:
 
 GOES_WRONG = {
     "exits": ("sys.stderr.write('a\\nout of memory\\n'); os._exit(9)", "exited with code 9; .*a | out of memory"),
+    "raises": (
+        "(lambda: q['no such field'])()",
+        r"code 1; .* standard error: File \"[^|]+\", line \d+, in <lambda>( \| [^|^]+)? \| KeyError: 'no such",
+    ),
     "exits in a line": (
         "sys.stdout.write('{\"id\": 2, '); sys.stdout.flush(); os._exit(0)",
         "code 0 in the middle of a line",

@@ -223,7 +223,8 @@ def _tell(failure: Failure, word: str) -> None:
     for finding in failure.result.findings[:2]:
         say(f"  {finding.line()}")
     if failure.count > 1:
-        say(f"  also      {failure.count - 1} more {word} fail for the same cause")
+        fail = "fails" if failure.count == 2 else "fail"
+        say(f"  also      {counted(failure.count - 1, f'more {word[:-1]}')} {fail} for the same cause")
     say(f"  play it   {failure.command}")
     if not failure.replays:
         say("  note      played by itself this place does not fail in this way: what came before it matters")

@@ -58,14 +58,14 @@ table.data th { font-weight: 600; } table.data td { vertical-align: top; }
 
 def build_site(output: Path, documents: Documents, scenarios: Sequence[Scenario]) -> int:
     """Write the site with the pictures of these scenarios; return how many pages it has."""
-    if importlib.util.find_spec("zensical") is None:
-        raise UsageError("zensical is not installed: the site needs it", hint=install_command("site"))
     root = conformance_dir().parent
     if not (root / "conformance" / "interop.json").is_file():
         raise UsageError(
             "the site needs a checkout: conformance/interop.json is not in the package",
             hint="install it in a clone of the repository: pip install -e '.[site]'",
         )
+    if importlib.util.find_spec("zensical") is None:
+        raise UsageError("zensical is not installed: the site needs it", hint=install_command("site"))
     if output.exists() and (not output.is_dir() or (any(output.iterdir()) and not (output / _MARK).is_file())):
         raise UsageError(f"{output} is there and is not a site", hint="name a folder that is new or empty")
     with tempfile.TemporaryDirectory(prefix="tpharness-site-") as made:

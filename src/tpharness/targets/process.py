@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -37,6 +38,7 @@ _END_SECONDS = 5.0  # seconds for a guard to end what it guards
 _REST, _REST_SECONDS = 64, 0.02  # pieces that are read of a process that has ended, and the silence after the last
 _TAIL_LINES = 20
 _TAIL_BYTES = 16 << 10
+_FRAME = re.compile(r'File ".+", line \d+')
 _LINE_SHOWN = 300
 _FLUSH_HINT = "end each answer with a newline, and flush standard output after it"
 _BUILD_HINT = "if the command builds or installs first (go run, cargo run, npx), do that before and name the program"
@@ -245,9 +247,10 @@ class LineProcess:
 
     @property
     def stderr_tail(self) -> str:
-        """The last lines of its standard error, in one line."""
-        lines = [line for line in (*self._tail, self.shown(self._err)) if line.strip()]
-        return " | ".join(line.strip() for line in lines[-_TAIL_LINES:])
+        """The last lines of its standard error, in one line; of a traceback of Python's last place and error."""
+        lines = [line.strip() for line in (*self._tail, self.shown(self._err)) if line.strip(" \t\r\n~^")]
+        raised = max((number for number, line in enumerate(lines) if _FRAME.match(line)), default=0)
+        return " | ".join(lines[raised:][-_TAIL_LINES:])
 
     def shown(self, line: bytes) -> str:
         """Return a line of its output as errors and traces may show it."""

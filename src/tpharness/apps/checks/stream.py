@@ -39,7 +39,8 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
             irregular = {f.code: f for f in reversed(reply.findings) if f.level is not Level.MAY}
             for code, finding in reversed(irregular.items()):
                 where = replace(place, event=finding.place.event)
-                yield IRREGULAR.at(where, f"{code}: {finding.message}", got=finding.got, expected=finding.expected)
+                said, to_do = f"{code}: {finding.message}", f"{finding.remedy} (`tpharness explain {code}`)"
+                yield IRREGULAR.at(where, said, got=finding.got, expected=finding.expected, advice=to_do)
         yield from _failure(turn)
         yield from _stopped(turn)
 

@@ -162,7 +162,9 @@ func play(run turn) (kept object, end string, err error) {
 				parts = append(parts, object{"part_kind": "text", "content": text})
 			}
 			response := object{"message_type": "response", "timestamp": began, "agent_id": run.AgentID, "parts": parts}
-			response["finish_reason"] = e.FinishReason
+			if e.FinishReason != "" {
+				response["finish_reason"] = e.FinishReason
+			}
 			for name, value := range asked {
 				if value != "" {
 					response[name] = value

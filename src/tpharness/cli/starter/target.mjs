@@ -51,6 +51,7 @@ function play({ agent_id, started_at, events, interruption }) {
       response ??= { message_type: "response", timestamp: event.at, agent_id, parts: [], ...asked };
       response.parts.push({ part_kind: "text", content: event.part.content });
     } else if (kind === "part_delta" && response !== null) {
+      if (event.index >= response.parts.length) throw new UnplayableError("texts only so far: a delta of no part");
       response.parts[event.index].content += event.delta.content_delta;
     } else if (kind === "model_response_end" && response !== null) {
       turn.messages.push({ ...response, finish_reason: event.finish_reason });

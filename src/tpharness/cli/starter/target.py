@@ -64,9 +64,12 @@ def play(run: Json) -> Json | None:
                 response |= {"parts": [], **asked}
             response["parts"].append({"part_kind": "text", "content": event["part"]["content"]})
         elif kind == "part_delta" and response is not None:
+            if event["index"] >= len(response["parts"]):
+                raise UnplayableError("texts only so far: a delta of no part")
             response["parts"][event["index"]]["content"] += event["delta"]["content_delta"]
         elif kind == "model_response_end" and response is not None:
-            turn["messages"].append({**response, "finish_reason": event["finish_reason"]})
+            said = {name: event[name] for name in ("finish_reason",) if event.get(name)}
+            turn["messages"].append({**response, **said})
             response = None
         elif kind == "agent_run_result":
             return {**turn, "completed_at": event["at"], "completion_status": "complete"}

@@ -25,7 +25,8 @@ _REFERENCE = "reference"
 class Disagreement:
     """One way in which targets part: in what, in which versions, who departs from whom, and the first difference.
 
-    `decided` are the rulings that decide there; `unseen` those who depart and are found by no check of a run.
+    `decided` are the rulings that decide there; `unseen` those who hold something else than the reference, or depart
+    where it does not play, and are found by no check of a run.
     """
 
     about: str
@@ -110,7 +111,7 @@ def _parting_in(about: str, version: Version, held: Sequence[View], mode: Compar
             message=first.text if first is not None else "the threads differ in a place that the diff does not name",
             pointer=first.pointer if first is not None else "",
             decided=first.rulings if first is not None else (),
-            unseen=tuple(view.target for view in group if not view.found),
+            unseen=tuple(view.target for view in (groups[0] if _has_reference(group) else group) if not view.found),
         )
 
 
