@@ -68,6 +68,7 @@ _TESTS: dict[ModuleType, tuple[str, ...]] = {
     ),
     test_ag_ui_reads: (
         "test_a_reader_says_where_its_stream_stands",
+        "test_what_comes_behind_a_rejection_is_not_read_into_the_text_that_is_open",
         "test_a_finding_is_known_before_its_stream_has_ended",
         "test_the_calls_that_a_stream_has_ended_are_known",
         "test_a_run_that_is_reported_to_have_failed_in_a_text_goes_on_only_if_it_ends_in_order",

@@ -14,7 +14,7 @@ from tests.wires.ag_ui.streams import framed
 
 from tpharness.findings import Finding
 from tpharness.folding import render
-from tpharness.journal import Journal
+from tpharness.journal import Interrupted, Journal
 from tpharness.protocol.versions import newest_version
 from tpharness.wires.ag_ui.contents import NOT_JSON, parse
 from tpharness.wires.ag_ui.fold import AgUiAssembler
@@ -165,6 +165,19 @@ def test_a_run_that_is_reported_to_have_failed_in_a_text_goes_on_only_if_it_ends
     words = [part["content"] for one in turn["messages"] for part in one.get("parts", ())]
     assert [one["event_data"] for one in errors] == [{"error": "the model is away"}]
     assert (turn["completion_status"], words) == (("complete", ["One and two"]) if goes_on else ("interrupted", []))
+
+
+def test_what_comes_behind_a_rejection_is_not_read_into_the_text_that_is_open() -> None:
+    """Nor shown, where what streams is shown (G9): not the first piece, and none that takes the quick way behind it."""
+    reader = AgUiAssembler()
+    reader.begin(AT)
+    said = [_event("text", "a", word, {}) for word in ("One", " two", " three")]
+    bad = _event("text ends", "b", "", {})
+    reader.feed(framed([_event("begins", "", "", {}), _event("text starts", "a", "", {}), said[0], bad, *said[1:]]), AT)
+    journal = str(reader.journal(Interrupted(reason="timeout", at=AT), partial=True))
+    assert "One" in journal
+    assert "two" not in journal
+    assert "three" not in journal
 
 
 def test_a_finding_is_known_before_its_stream_has_ended() -> None:
