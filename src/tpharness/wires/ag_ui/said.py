@@ -1,32 +1,71 @@
-"""What a stream of AG-UI says beside its thread: how its run has ended, and which approvals it asks for.
+"""What a stream of AG-UI says beside its thread: how its run has ended, which approvals it asks for, and ended texts.
 
-In: the bytes of one stream. Out: `Said`. It reads events as plain JSON, shares no code with the client's fold, and
-passes over what carriers say: whoever reads AG-UI alone has nothing else. A message has no id of its own before its
-parts, and a cut has to close what is open (G3), so that neither is said.
+In: the bytes of one stream. Out: `Said`. It reads events as plain JSON and shares no code with the client's fold. Of
+carriers it reads whether an end is only one of a cut (G3): a stream with facts marks it, and in one without facts an
+end does not say that a text is whole, nor has an interrupt the id of its call (R64). A message has no id of its own
+before its parts.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from tpharness.wires.ag_ui.carriers import KEY, read_facts
 from tpharness.wires.contract import Said
 from tpharness.wires.sse.parser import SseParser
 
 __all__ = ["read_said"]
 
+_BEGINS = {"TEXT_MESSAGE_START": "text", "REASONING_MESSAGE_START": "thinking"}
+_ENDS = ("TEXT_MESSAGE_END", "REASONING_MESSAGE_END")
+_OTHERS = ("user", "system", "developer")
+
 
 def read_said(data: bytes) -> Said:
-    """Return what the last end of a run in the stream says."""
+    """Return what the last end of a run in the stream says, and which texts have ended if it has facts."""
     said = Said(end="")
+    facts = f'"{KEY}'.encode() in data
+    texts = _Texts() if facts else None
     for frame in SseParser().feed(data):
         if b"RUN_" in frame.data:
-            said = _of_end(frame.data) or said
-    return said
+            said = _of_end(frame.data, facts=facts) or said
+        elif texts is not None and b"_MESSAGE_" in frame.data:
+            texts.feed(frame.data)
+    return said if texts is None or texts.in_shorthand else replace(said, texts=tuple(texts.ended))
 
 
-def _of_end(data: bytes) -> Said | None:
+class _Texts:
+    """The texts and thoughts of the agent in the order in which they began, with what has ended them."""
+
+    def __init__(self) -> None:
+        self.ended: list[tuple[str, Mapping[str, Any] | None]] = []
+        self.in_shorthand = False
+        self._open: dict[str, int] = {}
+
+    def feed(self, data: bytes) -> None:
+        """Take in one event; of a text in shorthand nobody sees what has ended it."""
+        try:
+            event = json.loads(data)
+        except ValueError:
+            return
+        kind, id_ = (str(event.get("type")), str(event.get("messageId"))) if isinstance(event, dict) else ("", "")
+        self.in_shorthand |= kind in ("TEXT_MESSAGE_CHUNK", "REASONING_MESSAGE_CHUNK")
+        if kind in _BEGINS and event.get("role") not in _OTHERS and "subagentRunId" not in event:
+            self._open[id_] = len(self.ended)
+            self.ended.append((_BEGINS[kind], None))
+        elif kind in _ENDS and (place := self._open.pop(id_, None)) is not None and not _is_cut(event):
+            self.ended[place] = self.ended[place][0], event
+
+
+def _is_cut(event: Mapping[str, Any]) -> bool:
+    metadata = event.get("metadata")
+    return read_facts(metadata.get(KEY) if isinstance(metadata, dict) else None).get("cut", False) is True
+
+
+def _of_end(data: bytes, *, facts: bool) -> Said | None:
     try:
         event = json.loads(data)
     except ValueError:
@@ -38,10 +77,12 @@ def _of_end(data: bytes) -> Said | None:
         return None
     outcome = event.get("outcome")
     named = outcome.get("type") if isinstance(outcome, dict) else None
-    return Said(end="stopped" if named == "cancelled" else "finished", asks=tuple(_asked(outcome)))
+    return Said(end="stopped" if named == "cancelled" else "finished", asks=tuple(_asked(outcome, named=facts)))
 
 
-def _asked(outcome: Any) -> list[str]:
+def _asked(outcome: Any, *, named: bool) -> list[str]:
+    """Return the calls that are asked for; `named` says that the id of an interrupt has to be that of its call."""
     entries = outcome.get("interrupts") if isinstance(outcome, dict) and outcome.get("type") == "interrupt" else None
     asked = [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
-    return [str(entry["toolCallId"]) for entry in asked if "toolCallId" in entry]
+    calls = [(str(entry["toolCallId"]), str(entry.get("id"))) for entry in asked if "toolCallId" in entry]
+    return [call if not named or id_ == call else f"{call} as {id_}" for call, id_ in calls]
