@@ -202,8 +202,8 @@ class Finding:
 
     `symptom` says it without what differs from case to case, such as indices, ids and values, where the kind alone says
     too little: one mistake shows with one symptom in many cases. "" where the kind says enough. `decided` names the
-    rulings that decide this case where its kind alone does not say which, `advice` what to do where the advice of the
-    kind does not fit. `versions` are the versions of the protocol in whose threads it was found, the oldest first;
+    rulings and clauses of this case where its kind alone does not say which, `advice` what to do where that of the kind
+    does not fit. `versions` are the versions of the protocol in whose threads it was found, the oldest first;
     none for what is not found in a thread. `demanded` says that it fails its case below MUST too, as `fail_on` asks.
     """
 
@@ -226,7 +226,7 @@ class Finding:
     @property
     def rulings(self) -> tuple[str, ...]:
         """The rulings that decide the case."""
-        return self.decided or self.kind.rulings
+        return tuple(one for one in self.decided if "." not in one) or self.kind.rulings
 
     @property
     def code(self) -> str:
@@ -240,8 +240,8 @@ class Finding:
 
     @property
     def clauses(self) -> tuple[str, ...]:
-        """The clauses that are broken."""
-        return self.kind.clauses
+        """The clauses that are broken, whose ids have a dot."""
+        return tuple(one for one in self.decided if "." in one) or self.kind.clauses
 
     @property
     def remedy(self) -> str:
@@ -271,7 +271,7 @@ class Finding:
 
     def line(self) -> str:
         """Render on one line: level, code, place, message, got, expected, citations."""
-        cites = ", ".join((*self.kind.clauses, *self.rulings))
+        cites = ", ".join((*self.clauses, *self.rulings))
         tail = "".join(f"; {word} {text}" for word, text in self.shown().items())
         where = " in ".join(filter(None, (str(self.place) or "(unknown place)", ", ".join(self.versions))))
         return f"{self.level.name} {self.code} at {where}: {self.message}{tail}" + (f" [{cites}]" if cites else "")
@@ -288,7 +288,7 @@ class Finding:
             **({"symptom": self.symptom} if self.symptom else {}),
             **({"versions": list(self.versions)} if self.versions else {}),
             **({"demanded": True} if self.demanded else {}),
-            "clauses": list(self.kind.clauses),
+            "clauses": list(self.clauses),
             "rulings": list(self.rulings),
             "remedy": self.remedy,
             **({"for_user": self.for_user} if self.for_user else {}),
@@ -302,10 +302,10 @@ def parse_finding(value: Mapping[str, Any]) -> Finding:
     """
     kind, place = Kind.of_report(value["code"]), Place(**value["place"])
     given: dict[str, Any] = {key: value[key] for key in ("got", "expected", "symptom", "demanded") if key in value}
-    said, remedy = tuple(value.get("rulings", ())), value.get("remedy", kind.remedy)
-    given |= {"decided": () if said == kind.rulings else said, "advice": "" if remedy == kind.remedy else remedy}
-    given["versions"] = tuple(value.get("versions", ()))
-    return Finding(kind=kind, place=place, message=value["message"], **given)
+    lists = ((value.get(name, ()), getattr(kind, name)) for name in ("rulings", "clauses"))
+    given["decided"] = tuple(one for named, known in lists if tuple(named) != known for one in named)
+    given["advice"] = "" if value.get("remedy") == kind.remedy else value.get("remedy", "")
+    return Finding(kind=kind, place=place, message=value["message"], versions=tuple(value.get("versions", ())), **given)
 
 
 _COMPOSED = 4  # characters that may compose one, as a letter and three marks

@@ -176,7 +176,7 @@ def leading_cause(findings: Sequence[Finding]) -> Cause | None:
     where = ": ".join(word for word in (lead.place.side, lead.symptom) if word)
     if lead.kind in (CRASHED, HANGS):
         where = str(lead.got)
-    return Cause(codes=(lead.code,), clauses=lead.kind.clauses, rulings=lead.kind.rulings, where=where)
+    return Cause(codes=(lead.code,), clauses=lead.clauses, rulings=lead.kind.rulings, where=where)
 
 
 def by_use(findings: Iterable[Finding]) -> list[Finding]:

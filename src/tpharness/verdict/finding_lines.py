@@ -25,7 +25,7 @@ def finding_lines(finding: Finding, *, labelled: bool = False) -> list[tuple[str
         lines.append(("", f"  in        {', '.join(finding.versions)}"))
     lines += [("", f"  {word:<10}{text or empty}") for word, text in finding.shown(300).items()]
     known = clause_texts()
-    lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
+    lines += [("", f"  because   {c}: {known[c]}") for c in finding.clauses if c in known]
     if finding.rulings:
         lines.append(("", f"  decided   by {', '.join(finding.rulings)} (tpharness explain {finding.rulings[0]})"))
     if finding.for_user:

@@ -57,6 +57,20 @@ def test_a_finding_says_where_it_is_and_what_to_do() -> None:
     assert "agui.95" in found[0].kind.clauses
 
 
+@pytest.mark.parametrize("code", ["ag-ui-open-at-end", "ag-ui-malformed"])
+def test_a_finding_cites_the_rules_of_what_it_is_about(code: str) -> None:
+    """Those that the stream names, and at most that of its member: who leaves a text open breaks no rule of steps."""
+    wrong = {}
+    for stream in STREAMS:
+        found = [one for one in judge_stream(body_of(stream), input_of(stream)).findings if one.code == code]
+        if found and "rules" in stream:
+            cited = {clause for one in found for clause in one.clauses}
+            named = {f"agui.{number}" for number in stream["rules"]} & set(found[0].kind.clauses)
+            if not named <= cited or len(cited - named) > 1:
+                wrong[stream["name"]] = cited
+    assert wrong == {}
+
+
 END = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
 WORD = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}
 SAID: dict[str, tuple[list[dict[str, Any]], str, str | None, str]] = {

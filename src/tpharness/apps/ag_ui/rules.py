@@ -53,7 +53,7 @@ def count_rules(results: Iterable[Result]) -> list[ClassOfRules]:
     """Return the classes that are judged, with what the results break. A known departure breaks its rules too."""
     rules = judged_rules().values()
     broken = {
-        next((clause for clause in finding.kind.clauses if clause in judged_rules()), "")
+        next((clause for clause in (*finding.clauses, *finding.kind.clauses) if clause in judged_rules()), "")
         for result in results
         if result.outcome is not Outcome.ERRORED
         for finding in result.findings

@@ -13,6 +13,7 @@ from tpharness.wires.ag_ui import records as r
 from tpharness.wires.ag_ui import violations as v
 from tpharness.wires.ag_ui.items import Items, Report
 from tpharness.wires.ag_ui.objects import Cancelled, InterruptOutcome, Succeeded, TokenUsage, given
+from tpharness.wires.ag_ui.states import FAMILIES
 from tpharness.wires.ag_ui.subagents import Invocations, Steps
 
 __all__ = ["MEANT_BY_CUSTOM", "check_calls", "check_open", "check_usage"]
@@ -21,16 +22,27 @@ MEANT_BY_CUSTOM: Mapping[str, str] = {"on_interrupt": "the interrupt outcome", "
 """Names of CUSTOM events that servers were seen to send in place of a member of RUN_FINISHED, with that member."""
 
 
-def check_open(items: Items, steps: Steps, invocations: Invocations, report: Report) -> None:
-    """Find what is open at the end of a run that did not fail."""
+def check_open(
+    items: Items, steps: Steps, invocations: Invocations, report: Report, *, cancelled: bool = False
+) -> None:
+    """Find what is open at the end of a run that did not fail, by the rules that speak of such things."""
+    open_items = items.open_items()
     left = [
-        *(f"the {one.family.word} {one.id!r}" for one in items.open_items()),
+        *(f"the {one.family.word} {one.id!r}" for one in open_items),
         *(f"the step {name!r}" for _, name in steps.open),
         *(f"the subagent {name!r} ({id_})" for id_, name in invocations.active.items()),
     ]
+    rules = {
+        "agui.21": any(one.family != FAMILIES["span"] for one in open_items),
+        "agui.6": cancelled,
+        "agui.19": bool(steps.open),
+        "agui.49": any(one.family == FAMILIES["span"] for one in open_items),
+        "agui.54": bool(invocations.active),
+    }
     if left:
-        verb = "is" if len(left) == 1 else "are"
-        report(v.OPEN_AT_END, f"{', '.join(left)} {verb} still open where the run finishes", got=left)
+        verb, broken = "is" if len(left) == 1 else "are", tuple(rule for rule, is_broken in rules.items() if is_broken)
+        said = f"{', '.join(left)} {verb} still open where the run finishes"
+        report(v.OPEN_AT_END, said, got=left, decided=broken)
 
 
 def check_calls(

@@ -24,7 +24,7 @@ from tpharness.wires.ag_ui.chunks import CHUNKS, ChunkLanes, Refused
 from tpharness.wires.ag_ui.decode import GATED, NEWEST, REFUSED, VERSIONS, Note, decode_typed, read_event, read_input
 from tpharness.wires.ag_ui.ends import MEANT_BY_CUSTOM, check_calls, check_open, check_usage
 from tpharness.wires.ag_ui.items import Items
-from tpharness.wires.ag_ui.objects import RunAgentInput, given
+from tpharness.wires.ag_ui.objects import Cancelled, RunAgentInput, given
 from tpharness.wires.ag_ui.states import FAMILIES, RUN_ORDER, AgUiRunState
 from tpharness.wires.ag_ui.subagents import Invocations, Steps
 from tpharness.wires.ag_ui.values import Values, has_prefix
@@ -50,6 +50,10 @@ _ADDS = frozenset(family.add for family in FAMILIES.values())
 _UNKNOWN = (v.UNKNOWN_EVENT, v.UNKNOWN_FIELD, v.UNKNOWN_VALUE)
 
 
+_OF_MEMBERS = {"/content": "agui.36", "/interrupts": "agui.87", "/outcome": "agui.3"}
+"""What of an event has a rule of its own about its values."""
+
+
 def judge_stream(data: bytes, posted: bytes | None = None) -> Judge:
     """Judge the whole body of an answer, and the input that was posted for it if it is known."""
     judge = Judge(read_input(posted)[0] if posted is not None else None)
@@ -64,6 +68,11 @@ def judge_input(posted: bytes) -> list[Finding]:
     """Judge the input that was posted; `null` is that of a turn for which nothing was."""
     notes = read_input(posted)[1] if posted.strip() != b"null" else []
     return [note.kind.at(Place(pointer=note.pointer), note.message, got=note.got) for note in notes]
+
+
+def _rules_of_malformed(pointer: str) -> tuple[str, ...]:
+    """Return the rules that a malformed value breaks: that of all values, and that of its member."""
+    return ("agui.95", *[rule for member, rule in _OF_MEMBERS.items() if member in pointer][:1])
 
 
 def is_ag_ui(data: bytes) -> bool:
@@ -280,7 +289,8 @@ class Judge:
 
     def _note(self, note: Note) -> None:
         if not (self._ahead and note.kind in _UNKNOWN):
-            self._report(note.kind, note.message, pointer=note.pointer, got=note.got)
+            rules = _rules_of_malformed(note.pointer) if note.kind == v.MALFORMED else ()
+            self._report(note.kind, note.message, pointer=note.pointer, got=note.got, decided=rules)
 
     def _place(self, event: r.BaseEvent) -> None:
         record = type(event)
@@ -373,7 +383,8 @@ class Judge:
         if started is not None and (event.thread_id, event.run_id) != (started.thread_id, started.run_id):
             got, expected = (f"{one.thread_id} {one.run_id}" for one in (event, started))
             self._report(v.RUN_IDS, "RUN_FINISHED names another run than RUN_STARTED", got=got, expected=expected)
-        check_open(self._items, self._steps, self._invocations, self._report)
+        cancelled = isinstance(given(event.outcome), Cancelled)
+        check_open(self._items, self._steps, self._invocations, self._report, cancelled=cancelled)
         check_usage(given(event.usage) or (), self._report)
         self._end(event)
         self._to_judge = self._index, event

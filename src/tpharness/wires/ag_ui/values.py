@@ -91,7 +91,8 @@ class Values:
         for index, operation in enumerate(patch):
             wrong = malformed_operation(operation)
             if wrong is not None:
-                self._report(v.MALFORMED, f"the patch of {what} is malformed in operation {index}: {wrong}")
+                said = f"the patch of {what} is malformed in operation {index}: {wrong}"
+                self._report(v.MALFORMED, said, decided=("agui.95", "agui.63"))
                 return value
             if operation["op"] not in OPERATIONS:
                 said = f"RFC 6902 does not have the operation {operation['op']!r}"
