@@ -53,6 +53,7 @@ def test_a_failure_is_in_every_report_and_the_trace_has_no_secret(call: Call, tm
             *("run", "cut/in-arguments", "--server", f"ag-ui+http://127.0.0.1:{server.server_port}/", *WARM),
             *("--header", "X-Api-Key: very-secret-2", "--trace", "failed", "--forwarded-props", str(props)),
             *("--report", "console", "--report", "json:r.json", "--report", "junit:r.xml", "--report", "html:r.html"),
+            *("--report", "markdown:r.md"),
         )
     assert done.code == 1
     assert "endpoint-next-refused" in output(done)
@@ -67,6 +68,8 @@ def test_a_failure_is_in_every_report_and_the_trace_has_no_secret(call: Call, tm
     suite = ET.parse(tmp_path / "r.xml").getroot()  # noqa: S314  # our own file
     assert len(suite.findall(".//failure")) == 1
     assert "endpoint-next-refused" in (tmp_path / "r.html").read_text("utf-8")
+    summary = (tmp_path / "r.md").read_text("utf-8")
+    assert (summary.startswith("## AG-UI\n"), "versions" in summary) == (True, False), summary
     with zipfile.ZipFile(tmp_path / "tpharness-trace.zip") as trace:
         written = b"".join(trace.read(name) for name in trace.namelist())
     assert b"very-secret" not in written

@@ -21,8 +21,9 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~!&@])")
 
 
 def render_markdown(report: Report) -> str:
-    """Return the report on one run."""
-    return "\n".join([*_section(report, "ThreadProtocol"), ""])
+    """Return the report on one run; one that has no version of ThreadProtocol posts to a server of AG-UI."""
+    posts = report.started is not None and not report.started.versions
+    return "\n".join([*_section(report, "AG-UI" if posts else "ThreadProtocol"), ""])
 
 
 def render_markdown_of_several(reports: Mapping[str, Report]) -> str:
@@ -36,7 +37,8 @@ def _section(report: Report, name: str) -> list[str]:
     lines = [f"## {_text(name)}", "", f"**{'PASSED' if report.passed else 'FAILED'}** {_text(report.words)}", ""]
     if report.started is not None:
         played = f"server {report.started.server}, client {report.started.client}"
-        lines += [_text(f"{played}{report.started.over}, versions {', '.join(report.started.versions)}"), ""]
+        versions = f", versions {', '.join(report.started.versions)}" if report.started.versions else ""
+        lines += [_text(f"{played}{report.started.over}{versions}"), ""]
     if report.finished is None:
         lines += [_text(f"The run did not come to its end: {report.error}"), ""]
     elif report.finished.ended:
