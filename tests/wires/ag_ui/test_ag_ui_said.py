@@ -50,3 +50,12 @@ def test_an_interrupt_has_the_id_of_its_call(id_: str, facts: bool, asks: tuple[
     outcome = {"type": "interrupt", "interrupts": [{"id": id_, "reason": "r", "toolCallId": "c1"}]}
     end = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": outcome}
     assert read_said(to_bytes([STEP, end] if facts else [end])).asks == asks
+
+
+def test_a_call_that_was_renamed_on_the_wire_is_that_of_the_model() -> None:
+    """An id that a run has used before gets a new one on the wire; the approval has the model's (R64)."""
+    fact = {"threadprotocol": {"tool_call_id": "c1"}}
+    start = {"type": "TOOL_CALL_START", "toolCallId": "c1-2", "toolCallName": "pay", "metadata": fact}
+    outcome = {"type": "interrupt", "interrupts": [{"id": "c1", "reason": "r", "toolCallId": "c1-2"}]}
+    end = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": outcome}
+    assert read_said(to_bytes([start, end])).asks == ("c1",)

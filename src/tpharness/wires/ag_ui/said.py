@@ -29,9 +29,12 @@ def read_said(data: bytes) -> Said:
     said = Said(end="")
     facts = f'"{KEY}'.encode() in data
     texts = _Texts() if facts else None
+    calls: dict[str, str] = {}  # by the id on the wire that of the model, where a run has used it before
     for frame in SseParser().feed(data):
         if b"RUN_" in frame.data:
-            said = _of_end(frame.data, facts=facts) or said
+            said = _of_end(frame.data, calls if facts else None) or said
+        elif facts and b'"TOOL_CALL_START"' in frame.data:
+            calls |= _renamed(frame.data)
         elif texts is not None and b"_MESSAGE_" in frame.data:
             texts.feed(frame.data)
     return said if texts is None or texts.in_shorthand else replace(said, texts=tuple(texts.ended))
@@ -65,7 +68,7 @@ def _is_cut(event: Mapping[str, Any]) -> bool:
     return read_facts(metadata.get(KEY) if isinstance(metadata, dict) else None).get("cut", False) is True
 
 
-def _of_end(data: bytes, *, facts: bool) -> Said | None:
+def _of_end(data: bytes, calls: Mapping[str, str] | None) -> Said | None:
     try:
         event = json.loads(data)
     except ValueError:
@@ -77,12 +80,25 @@ def _of_end(data: bytes, *, facts: bool) -> Said | None:
         return None
     outcome = event.get("outcome")
     named = outcome.get("type") if isinstance(outcome, dict) else None
-    return Said(end="stopped" if named == "cancelled" else "finished", asks=tuple(_asked(outcome, named=facts)))
+    return Said(end="stopped" if named == "cancelled" else "finished", asks=tuple(_asked(outcome, calls)))
 
 
-def _asked(outcome: Any, *, named: bool) -> list[str]:
-    """Return the calls that are asked for; `named` says that the id of an interrupt has to be that of its call."""
+def _renamed(data: bytes) -> dict[str, str]:
+    try:
+        event = json.loads(data)
+    except ValueError:
+        return {}
+    metadata = event.get("metadata") if isinstance(event, dict) else None
+    name = read_facts(metadata.get(KEY) if isinstance(metadata, dict) else None).get("tool_call_id")
+    return {} if name is None else {str(event.get("toolCallId")): name}
+
+
+def _asked(outcome: Any, calls: Mapping[str, str] | None) -> list[str]:
+    """Return the calls that are asked for. None for `calls` says that an interrupt need not have the id of its call."""
     entries = outcome.get("interrupts") if isinstance(outcome, dict) and outcome.get("type") == "interrupt" else None
     asked = [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
-    calls = [(str(entry["toolCallId"]), str(entry.get("id"))) for entry in asked if "toolCallId" in entry]
-    return [call if not named or id_ == call else f"{call} as {id_}" for call, id_ in calls]
+    named = [(str(entry["toolCallId"]), str(entry.get("id"))) for entry in asked if "toolCallId" in entry]
+    if calls is None:
+        return [call for call, _ in named]
+    own = [(calls.get(call, call), id_) for call, id_ in named]
+    return [call if id_ == call else f"{call} as {id_}" for call, id_ in own]
