@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from tests.apps.adk_app import AdkApp
+from tests.apps.agno_app import AgnoApp
 from tests.apps.chat_app import ChatApp, Json, Stored, running
 from tests.apps.langgraph_app import LangGraphApp
 from tests.apps.openai_app import CompletionsApp, ResponsesApp
@@ -162,3 +163,12 @@ def test_a_server_of_adk_is_known_by_its_address() -> None:
     assert table["url"].endswith("/run_sse")
     assert table["thread"] == "GET /apps/{app}/users/{user}/sessions/{id}"
     assert not {"resume", "stop"} & set(table)
+
+
+def test_a_server_of_agno_is_known_by_its_address() -> None:
+    """Its first agent is asked, and its runs can be stopped."""
+    table, _ = describe(AgnoApp(), "")
+    assert table["history"] == "agno"
+    assert table["url"].endswith("/agents/{agent}/runs")
+    assert table["stop"] == "POST /agents/{agent}/runs/{run_id}/cancel"
+    assert "thread" not in table

@@ -55,6 +55,7 @@ _ORDER = (
     "responses",
     "langgraph",
     "adk",
+    "agno",
 )
 
 

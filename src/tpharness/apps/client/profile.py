@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
 from tpharness.apps.client.own_code import calling
 from tpharness.apps.client.reading import Translator
@@ -74,7 +75,7 @@ class Profile(Protocol):
     One whose page keeps the chat beyond a reload, as in the browser's storage, has `thread(chat)`: it returns what is
     kept under `chat.id`, UI messages or a ThreadProtocol document, judged as an answer of the address `thread` is.
 
-    One whose chats need more requests has some of these:
+    One that posts a form says `posts_form = True`. One whose chats need more requests has some of these:
     `async begin(chat, http)` before the first post of a chat: it may write `chat.id`, and returns None, or the answer
     that refuses it; `http.ask(method, path, body)` asks. `take_headers(chat, reader, headers)` takes the headers of an
     answer, which the translator `reader` reads. `async end(chat, http, reader)` returns the chunks with which an answer
@@ -120,12 +121,15 @@ def kept_by(profile: Profile, chat: Chat) -> Fetched | None:
 
 
 def make_body(profile: Profile, chat: Chat, trigger: Trigger, extra: Mapping[str, Any]) -> bytes:
-    """Return the body of a POST as JSON, with the fields of `extra`. UsageError for what a profile does wrong."""
+    """Return the body of a POST, JSON or a form, with the fields of `extra`. UsageError for a mistake of a profile."""
     with calling(profile, "body"):
         body: Any = profile.body(chat, trigger)
         if body is None:
             raise TypeError("it returned None, not a dict: is a return missing?")
-        return json.dumps({**body, **extra}).encode()
+        fields = {**body, **extra}
+        if not getattr(profile, "posts_form", False):
+            return json.dumps(fields).encode()
+        return urlencode({name: v if isinstance(v, str) else json.dumps(v) for name, v in fields.items()}).encode()
 
 
 def keeps_history(profile: Profile) -> bool:

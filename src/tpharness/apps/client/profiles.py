@@ -8,6 +8,7 @@ from typing import Any
 
 from tpharness.apps.client.adk import AdkPage
 from tpharness.apps.client.ag_ui import AgUi
+from tpharness.apps.client.agno import AgnoPage
 from tpharness.apps.client.client_versions import NEWEST, VERSIONS
 from tpharness.apps.client.langgraph import LangGraphPage
 from tpharness.apps.client.openai_streams import CompletionsStream, ResponsesStream
@@ -149,6 +150,7 @@ PROFILES: Mapping[str, Callable[[], Profile]] = {
     "responses": Responses,
     "langgraph": LangGraphPage,
     "adk": AdkPage,
+    "agno": AgnoPage,
 }
 _CLIENT = "client"
 

@@ -205,7 +205,9 @@ class ChatClient:
         url, body = (route.url, b"") if waits else request()
         reply = self._new_reply(fold, says)
         accept = getattr(self._profile, "accept", "*/*")
-        headers = {"content-type": "application/json", "accept": accept, **self._addresses.headers}
+        is_form = getattr(self._profile, "posts_form", False)
+        kind = "application/x-www-form-urlencoded" if is_form else "application/json"
+        headers = {"content-type": kind, "accept": accept, **self._addresses.headers}
         later = request if waits else None
         reply.open(self._session, "POST", url, later=later, data=body, headers=headers)
         return reply
