@@ -22,7 +22,7 @@ from tpharness.apps.client.langgraph import LangGraphPage
 from tpharness.apps.client.langgraph_stream import LangGraphStream
 from tpharness.apps.client.profile import Chat, Trigger
 from tpharness.apps.client.reply import End, Reply
-from tpharness.apps.client.routes import Addresses, Route
+from tpharness.apps.client.routes import Addresses, Fetched, Route
 from tpharness.apps.client.session import ChatClient
 from tpharness.verdict import Outcome, Result
 from tpharness.wires.sse.parser import SseParser
@@ -206,6 +206,26 @@ def test_the_end_is_what_the_run_says(status: str, types: list[str]) -> None:
     for frame in SseParser().feed((STREAMS / "whole.sse").read_bytes()):
         list(stream.feed_event(frame.event or "", frame.data))
     assert [chunk["type"] for chunk in stream.end(status)] == types
+
+
+def test_a_run_that_is_slow_to_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as an answer may take: its stream has ended, and how it ended is not known before."""
+    monkeypatch.setattr("tpharness.apps.client.langgraph._PAUSE", 0.0001)
+    states = ["running"] * 90 + ["success"]
+
+    class Http:
+        seconds = 1.0
+
+        async def ask(self, method: str, path: str) -> Fetched:
+            assert (method, path) == ("GET", f"/threads/c/runs/{RUN}")
+            return Fetched(status=200, value={"status": states.pop(0)})
+
+    reader = LangGraphStream()
+    reader.run_id = RUN
+    http: Any = Http()
+    ends = asyncio.run(LangGraphPage().end(Chat(id="c"), http, reader))
+    assert [chunk["type"] for chunk in ends] == ["start", "finish"]
+    assert not states
 
 
 def test_a_failure_that_was_told_is_not_told_again() -> None:

@@ -27,7 +27,7 @@ __all__ = ["LangGraphPage"]
 Json = dict[str, Any]
 _OK = range(200, 300)
 _RUNS_ON = ("pending", "running")
-_ASKS, _PAUSE = 40, 0.05  # how often, and after how many seconds, a run is asked for that has not ended with its stream
+_PAUSE = 0.05  # seconds between two questions for a run that has not ended with its stream
 
 
 class LangGraphPage:
@@ -89,8 +89,8 @@ class LangGraphPage:
             reader.run_id = self._runs.get(chat.id, "")
 
     async def end(self, chat: Chat, http: AppHttp, reader: LangGraphStream) -> Iterable[Json]:
-        """Ask for the run: a stopped one has a stream that ends as any other."""
-        for _ in range(_ASKS):
+        """Ask for the run, as long as the server may take: a stopped one has a stream that ends as any other."""
+        for _ in range(int(http.seconds / _PAUSE) or 1):
             run = await http.ask("GET", f"/threads/{chat.id}/runs/{reader.run_id}")
             status = str(run.value.get("status")) if isinstance(run.value, dict) else ""
             if status not in _RUNS_ON:
