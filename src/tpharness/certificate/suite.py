@@ -26,7 +26,7 @@ _PACKAGE = Path(tpharness.__file__).parent
 _MOST_NAMES = 5
 _DECIDING = (
     *("app-clauses.yaml", "control.openapi.yaml", "findings.yaml", "fixes.yaml", "schema-places.yaml", "suites.yaml"),
-    *("requirements", "schemas", "statements"),
+    *("requirements", "schemas", "statements", "streams"),
 )
 """What decides a verdict beside the items that are named one by one, in `conformance/`."""
 
