@@ -15,12 +15,16 @@ START = {"type": "TEXT_MESSAGE_START", "messageId": "m"}
 END = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
 THOUGHT = {"type": "REASONING_MESSAGE_START", "messageId": "g", "role": "reasoning"}
 STEP = {"type": "STEP_STARTED", "stepName": "s", **FACT}
+CARRIER = {"type": "CUSTOM", "name": "threadprotocol.data-sys-tp", "value": {"transient": True, "data": {}}}
+APP_EVENT = {"type": "CUSTOM", "name": "threadprotocol.data-app-note", "value": {"data": {"n": 1}}}
 
 
 @pytest.mark.parametrize(
     ("events", "texts"),
     [
         ([START, END], None),
+        ([APP_EVENT, START, END], None),
+        ([CARRIER, START, END], (("text", END),)),
         ([STEP, START, END], (("text", END),)),
         ([STEP, START, {**END, **CUT}], (("text", None),)),
         ([STEP, START, {**END, "metadata": {"threadprotocol": {"cut": "no"}}}], "ended"),

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tpharness.wires.ag_ui.carriers import KEY, read_facts
+from tpharness.wires.ag_ui.carriers import KEY, PREFIX, read_facts
 from tpharness.wires.contract import Said
 from tpharness.wires.sse.parser import SseParser
+from tpharness.wires.vsp.carrier import CARRIER
 
 __all__ = ["read_said"]
 
@@ -27,7 +28,7 @@ _OTHERS = ("user", "system", "developer")
 def read_said(data: bytes) -> Said:
     """Return what the last end of a run in the stream says, and which texts have ended if it has facts."""
     said = Said(end="")
-    facts = f'"{KEY}'.encode() in data
+    facts = any(f'"{name}"'.encode() in data for name in (KEY, PREFIX + CARRIER))
     texts = _Texts() if facts else None
     calls: dict[str, str] = {}  # by the id on the wire that of the model, where a run has used it before
     for frame in SseParser().feed(data):
