@@ -13,7 +13,7 @@ from dataclasses import replace
 from benchmarks.bodies import READ, reads_of, steps
 from benchmarks.core_figures import CHUNKS_OF_A_STEP, MILLION, judge_programs, programs_of_thirty
 from benchmarks.figures import FIGURES, Pair, figure
-from benchmarks.least_certificate import ask_again, record_asked_of_processes
+from benchmarks.least_certificate import ask_again
 from benchmarks.least_fold import check_least, least_journal
 from benchmarks.least_program import check_least_program, least_program
 from benchmarks.least_wires import play_asked, record_asked
@@ -38,6 +38,7 @@ from tpharness.run.variants import rechunk_deltas, rechunk_event_deltas, rechunk
 from tpharness.scenario import load_scenario
 from tpharness.targets.contract import Script
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, receive_turns, serve_turns
+from tpharness.targets.stdio import StdioClient, StdioServer
 from tpharness.trace.format import Traced
 from tpharness.wires.registry import DEFAULT_WIRE, WIRES, wire_named
 
@@ -160,7 +161,7 @@ def certificate_and_least(size: int) -> Pair:
 
 def _and_asked_twice(size: int) -> Callable[[], None]:
     """Return what plays one run, and asks twice more what it asked."""
-    asked = record_asked_of_processes(lambda: play_on(OVER_STDIO, size, Traced.FAILED))
+    asked = record_asked(lambda: play_on(OVER_STDIO, size, Traced.FAILED), DEFAULT_WIRE, StdioServer, StdioClient)
 
     def play() -> None:
         play_on(OVER_STDIO, size, Traced.FAILED)

@@ -10,36 +10,13 @@ first, and gets the threads of the run or ends with an error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from unittest.mock import patch
+from collections.abc import Iterator, Sequence
 
 from benchmarks.least_wires import Asked
 
-from tpharness.journal import UserTurn
-from tpharness.targets.contract import Script, Stream, TargetOutput
 from tpharness.targets.stdio import StdioClient, StdioServer
 
-__all__ = ["ask_again", "record_asked_of_processes"]
-
-
-def record_asked_of_processes(play: Callable[[], object]) -> list[Asked]:
-    """Return what processes are asked while something plays on them."""
-    asked: list[Asked] = []
-    serve, receive = StdioServer.serve, StdioClient.receive
-
-    async def serving(self: StdioServer, script: Script) -> TargetOutput:
-        given = await serve(self, script)
-        asked.append(Asked(script=script, turns=None, threads=given.threads))
-        return given
-
-    async def receiving(self: StdioClient, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
-        given = await receive(self, script, turns)
-        asked.append(Asked(script=script, turns=turns, threads=given.threads))
-        return given
-
-    with patch.object(StdioServer, "serve", serving), patch.object(StdioClient, "receive", receiving):
-        play()
-    return asked
+__all__ = ["ask_again"]
 
 
 def ask_again(asked: Sequence[Asked], target: str) -> None:

@@ -16,7 +16,7 @@ from unittest.mock import patch
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.targets import Reference
-from tpharness.targets.contract import Script, Stream, TargetOutput
+from tpharness.targets.contract import ClientTarget, Script, ServerTarget, Stream, TargetOutput
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, receive_turns, serve_turns
 
 __all__ = ["Asked", "play_asked", "record_asked"]
@@ -31,22 +31,27 @@ class Asked:
     threads: Mapping[Version, dict[str, Any]]
 
 
-def record_asked(play: Callable[[], object], wire: str) -> list[Asked]:
-    """Return what the reference is asked over a wire while something plays on it."""
+def record_asked(
+    play: Callable[[], object],
+    wire: str,
+    server: type[ServerTarget] = Reference,
+    client: type[ClientTarget] = Reference,
+) -> list[Asked]:
+    """Return what targets of these classes are asked over a wire while something plays on them."""
     asked: list[Asked] = []
-    serve, receive = Reference.serve, Reference.receive
+    serve, receive = server.serve, client.receive
 
-    async def serving(self: Reference, script: Script) -> TargetOutput:
+    async def serving(self: ServerTarget, script: Script) -> TargetOutput:
         given = await serve(self, script)
         asked.append(Asked(script=script, turns=None, threads=given.threads))
         return given
 
-    async def receiving(self: Reference, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
+    async def receiving(self: ClientTarget, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         given = await receive(self, script, turns)
         asked.append(Asked(script=script, turns=turns, threads=given.threads))
         return given
 
-    with patch.object(Reference, "serve", serving), patch.object(Reference, "receive", receiving):
+    with patch.object(server, "serve", serving), patch.object(client, "receive", receiving):
         play()
     return [one for one in asked if one.script.wire == wire]
 
