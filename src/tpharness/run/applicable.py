@@ -117,7 +117,8 @@ def expect_nothing_carried(case: Case) -> Case:
 def _leave_out_carriers(run: AgentRun, wire: str) -> AgentRun:
     if run.wire is None or run.wire.chunks is None:
         return run
-    kept = tuple(chunk for chunk in run.wire.chunks if not wire_named(wire).is_carrier(chunk))
+    is_carrier = wire_named(wire).is_carrier
+    kept = tuple(chunk for chunk in run.wire.chunks if not is_carrier(chunk))
     return replace(run, wire=replace(run.wire, chunks=kept))
 
 

@@ -49,4 +49,4 @@ def _has_facts(event: Mapping[str, Any]) -> bool:
 )
 def test_fact_of_another_form_is_not_read(fact: dict[str, Any]) -> None:
     """It is left alone, and the others are read."""
-    assert read_facts({**fact, "input": None}) == {"input": None}
+    assert read_facts({KEY: {**fact, "input": None}}) == {"input": None}

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import UNSET
+from tpharness.wires.vsp.carrier import CARRIER
 
-__all__ = ["KEY", "PREFIX", "carried", "carry", "read_facts"]
+__all__ = ["FACTS", "KEY", "PREFIX", "carried", "carry", "read_facts"]
 
 KEY = "threadprotocol"
 PREFIX = "threadprotocol."
+FACTS = f"{PREFIX}{CARRIER}"
+"""The name of the CUSTOM event with the facts of a run."""
 
 _FLAGS = ("announced", "cut", "empty", "json", "provider_executed", "reported", "step", "text_open")
 _WORDS = ("finish_reason", "outcome", "reason", "tool_call_id", "tool_name")
@@ -34,13 +36,13 @@ def carry(chunk: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def carried(event: Any) -> dict[str, Any]:
-    """Return the facts that the metadata of an event carries. What has another form is not one of ours."""
-    said = event.metadata.get(KEY) if event.metadata is not UNSET else None
-    return read_facts(said)
+    """Return the facts that the metadata of an event carries."""
+    return read_facts(event.metadata)
 
 
-def read_facts(said: Any) -> dict[str, Any]:
-    """Return what stands under `KEY` without the facts of another form."""
+def read_facts(metadata: Any) -> dict[str, Any]:
+    """Return the facts in the metadata of an event, if it has any. What has another form is not one of ours."""
+    said = metadata.get(KEY) if isinstance(metadata, dict) else None
     if not isinstance(said, dict):
         return {}
     return {name: fact for name, fact in said.items() if isinstance(fact, _FORMS.get(name, object))}

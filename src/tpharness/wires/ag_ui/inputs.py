@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.wires.ag_ui.carriers import KEY, read_facts
+from tpharness.wires.ag_ui.carriers import read_facts
 from tpharness.wires.sse.parser import SseParser
 
 __all__ = ["EndedCalls"]
@@ -51,7 +51,7 @@ class EndedCalls:
             return
         if not isinstance(event, dict):
             return
-        facts = read_facts(event["metadata"].get(KEY) if isinstance(event.get("metadata"), dict) else None)
+        facts = read_facts(event.get("metadata"))
         on_wire = str(event.get("toolCallId"))
         if event.get("type") == "TOOL_CALL_START":
             self._names[on_wire] = facts.get("tool_call_id", on_wire)

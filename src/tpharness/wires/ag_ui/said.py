@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tpharness.wires.ag_ui.carriers import KEY, PREFIX, read_facts
+from tpharness.wires.ag_ui.carriers import FACTS, KEY, read_facts
 from tpharness.wires.contract import Said
 from tpharness.wires.sse.parser import SseParser
-from tpharness.wires.vsp.carrier import CARRIER
 
 __all__ = ["read_said"]
 
@@ -28,16 +27,16 @@ _OTHERS = ("user", "system", "developer")
 def read_said(data: bytes) -> Said:
     """Return what the last end of a run in the stream says, and which texts have ended if it has facts."""
     said = Said(end="")
-    facts = any(f'"{name}"'.encode() in data for name in (KEY, PREFIX + CARRIER))
+    facts = any(f'"{name}"'.encode() in data for name in (KEY, FACTS))
     texts = _Texts() if facts else None
     calls: dict[str, str] = {}  # by the id on the wire that of the model, where a run has used it before
     for frame in SseParser().feed(data):
         if b"RUN_" in frame.data:
-            said = _of_end(frame.data, calls if facts else None) or said
+            said = _of_end(_load(frame.data), calls if facts else None) or said
         elif facts and b'"TOOL_CALL_START"' in frame.data:
-            calls |= _renamed(frame.data)
+            calls |= _renamed(_load(frame.data))
         elif texts is not None and b"_MESSAGE_" in frame.data:
-            texts.feed(frame.data)
+            texts.feed(_load(frame.data))
     return said if texts is None or texts.in_shorthand else replace(said, texts=tuple(texts.ended))
 
 
@@ -49,13 +48,9 @@ class _Texts:
         self.in_shorthand = False
         self._open: dict[str, int] = {}
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, event: Mapping[str, Any]) -> None:
         """Take in one event; of a text in shorthand nobody sees what has ended it."""
-        try:
-            event = json.loads(data)
-        except ValueError:
-            return
-        kind, id_ = (str(event.get("type")), str(event.get("messageId"))) if isinstance(event, dict) else ("", "")
+        kind, id_ = str(event.get("type")), str(event.get("messageId"))
         self.in_shorthand |= kind in ("TEXT_MESSAGE_CHUNK", "REASONING_MESSAGE_CHUNK")
         if kind in _BEGINS and event.get("role") not in _OTHERS and "subagentRunId" not in event:
             self._open[id_] = len(self.ended)
@@ -64,17 +59,21 @@ class _Texts:
             self.ended[place] = self.ended[place][0], event
 
 
-def _is_cut(event: Mapping[str, Any]) -> bool:
-    metadata = event.get("metadata")
-    return read_facts(metadata.get(KEY) if isinstance(metadata, dict) else None).get("cut", False) is True
-
-
-def _of_end(data: bytes, calls: Mapping[str, str] | None) -> Said | None:
+def _load(data: bytes) -> dict[str, Any]:
+    """Return an event as plain JSON, an empty one for what is not a JSON object."""
     try:
         event = json.loads(data)
     except ValueError:
-        return None
-    kind = event.get("type") if isinstance(event, dict) else None
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _is_cut(event: Mapping[str, Any]) -> bool:
+    return read_facts(event.get("metadata")).get("cut", False) is True
+
+
+def _of_end(event: Mapping[str, Any], calls: Mapping[str, str] | None) -> Said | None:
+    kind = event.get("type")
     if kind == "RUN_ERROR":
         return Said(end="failed")
     if kind != "RUN_FINISHED":
@@ -84,13 +83,8 @@ def _of_end(data: bytes, calls: Mapping[str, str] | None) -> Said | None:
     return Said(end="stopped" if named == "cancelled" else "finished", asks=tuple(_asked(outcome, calls)))
 
 
-def _renamed(data: bytes) -> dict[str, str]:
-    try:
-        event = json.loads(data)
-    except ValueError:
-        return {}
-    metadata = event.get("metadata") if isinstance(event, dict) else None
-    name = read_facts(metadata.get(KEY) if isinstance(metadata, dict) else None).get("tool_call_id")
+def _renamed(event: Mapping[str, Any]) -> dict[str, str]:
+    name = read_facts(event.get("metadata")).get("tool_call_id")
     return {} if name is None else {str(event.get("toolCallId")): name}
 
 

@@ -14,21 +14,19 @@ from typing import Any
 from tpharness.findings import Finding, Kind
 from tpharness.server_events import EventKind
 from tpharness.wires.ag_ui import violations
-from tpharness.wires.ag_ui.carriers import PREFIX
+from tpharness.wires.ag_ui.carriers import FACTS
 from tpharness.wires.ag_ui.encode import AgUiEncoder, to_bytes
 from tpharness.wires.ag_ui.fold import AgUiAssembler
 from tpharness.wires.ag_ui.inputs import EndedCalls
 from tpharness.wires.ag_ui.judge import judge_input, judge_stream
 from tpharness.wires.ag_ui.said import read_said
 from tpharness.wires.contract import Wire
-from tpharness.wires.vsp.carrier import CARRIER
 from tpharness.wires.vsp.encode import to_wire
 from tpharness.wires.vsp.server import Chunks, Encoder
 
 __all__ = ["WIRE", "EventWriter", "check_input", "check_stream"]
 
-_FACTS = f"{PREFIX}{CARRIER}"
-_CARRIES = f'"{_FACTS}"'.encode()
+_CARRIES = f'"{FACTS}"'.encode()
 _ENDS = ("RUN_FINISHED", "RUN_ERROR")
 _DELTAS = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS")
 _RESULT = re.compile(rb'"type":"TOOL_CALL_RESULT","messageId":"[^"]*","toolCallId":"([^"]*)"')
@@ -96,7 +94,7 @@ def check_input(posted: bytes) -> list[Finding]:
 
 
 def _is_carrier(event: Mapping[str, Any]) -> bool:
-    return event.get("type") == "CUSTOM" and event.get("name") == _FACTS
+    return event.get("type") == "CUSTOM" and event.get("name") == FACTS
 
 
 def _frame_carries(frame: bytes) -> bool:
