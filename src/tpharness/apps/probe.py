@@ -135,11 +135,8 @@ def _judge(
         if says not in asked.text or says in other.text:
             return False, f"{status} without the message that was written"
         read = method_of(profile, "messages_of")
-        form = (
-            ""
-            if messages_in(asked.value if read is None else read(asked.value)) is not None
-            else ", in a form that is not UI messages"
-        )
+        shown = asked.value if read is None else read(asked.value)
+        form = "" if messages_in(shown) is not None else ", in a form that is not UI messages"
         return True, f"{status} with the message that was written{form}"
     if other.status in _OK:
         return False, f"{status}, as an address did that no application has: nothing is known"

@@ -6,11 +6,11 @@ not partial. A session as it is stored is what a page shows that is loaded anew.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tpharness.apps.client.around import AppHttp
+from tpharness.apps.client.foreign import Screen, dict_of, load_event, objects_in, require_new_message
 from tpharness.apps.client.own_code import StreamRefusedError
 from tpharness.apps.client.profile import Chat, Trigger, text_of
 from tpharness.apps.client.routes import Fetched
@@ -40,8 +40,7 @@ class AdkPage:
 
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
         """Return a run with the new message."""
-        if trigger is not Trigger.SUBMIT or chat.message_id is not None:
-            raise ValueError("this page writes messages alone: take regenerate and edit out of the table")
+        require_new_message(chat, trigger)
         message = {"role": "user", "parts": [{"text": text_of(chat.last)}]}
         return {"appName": self._app, "userId": _USER, "sessionId": chat.id, "streaming": True, "newMessage": message}
 
@@ -74,8 +73,8 @@ class AdkPage:
 
     def messages_of(self, value: Any) -> list[Json] | None:
         """Return the messages on a page that is loaded anew, of a session; None for anything else."""
-        events = _dict(value).get("events")
-        return None if events is None else list(_screen(_objects(events)))
+        events = dict_of(value).get("events")
+        return None if events is None else _screen(objects_in(events))
 
 
 class AdkStream:
@@ -91,11 +90,7 @@ class AdkStream:
 
     def feed(self, data: bytes) -> Chunks:
         """Yield the chunks that an event comes to."""
-        try:
-            event = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise AdkRefusedError(f"an event is not JSON: {error}") from error
-        event = _dict(event)
+        event = dict_of(load_event(data, AdkRefusedError))
         if not self._begun:
             self._begun = True
             yield {"type": "start", **({"messageId": event["invocationId"]} if event.get("invocationId") else {})}
@@ -129,7 +124,7 @@ class AdkStream:
                     yield {"type": "text-start", "id": event_id}
                 self._texts[event_id] = shown + new
                 yield {"type": "text-delta", "id": event_id, "delta": new}
-        call = _dict(part.get("functionCall"))
+        call = dict_of(part.get("functionCall"))
         if call.get("id") and call.get("name"):
             yield from self._step(event_id)
             known = {"toolCallId": call["id"], "toolName": call["name"]}
@@ -139,7 +134,7 @@ class AdkStream:
             if not is_partial and call["id"] not in self._known:
                 self._known.add(call["id"])
                 yield {"type": "tool-input-available", **known, "input": call.get("args") or {}}
-        answer = _dict(part.get("functionResponse"))
+        answer = dict_of(part.get("functionResponse"))
         if answer.get("id") in self._known:
             yield {"type": "tool-output-available", "toolCallId": answer["id"], "output": answer.get("response")}
 
@@ -157,42 +152,22 @@ class AdkStream:
         self._open = ""
 
 
-def _screen(events: Iterable[Json]) -> Iterator[Json]:
-    """Yield UI messages: those of the user, and what stands between two of them as one of the assistant."""
-    shown: Json | None = None
-    calls: dict[str, Json] = {}
+def _screen(events: Iterable[Json]) -> list[Json]:
+    screen = Screen()
     for event in events:
         if event.get("author") == "user":
-            if shown is not None:
-                yield shown
-            shown = None
-            text = "".join(str(part.get("text", "")) for part in _parts(event))
-            yield {"id": event.get("id"), "role": "user", "parts": [{"type": "text", "text": text}]}
+            screen.say_user(event.get("id"), "".join(str(part.get("text", "")) for part in _parts(event)))
             continue
-        shown = shown or {"id": event.get("invocationId"), "role": "assistant", "parts": []}
-        shown["parts"].append({"type": "step-start"})
+        screen.begin_step(event.get("invocationId"))
         for part in _parts(event):
-            call, answer = _dict(part.get("functionCall")), _dict(part.get("functionResponse"))
+            call, answer = dict_of(part.get("functionCall")), dict_of(part.get("functionResponse"))
             if part.get("text") and part.get("thought") is not True:
-                shown["parts"].append({"type": "text", "text": part["text"]})
+                screen.say(part["text"])
             if call.get("id"):
-                known = {"type": f"tool-{call.get('name')}", "toolCallId": call["id"], "input": call.get("args") or {}}
-                calls[call["id"]] = new = {**known, "state": "input-available"}
-                shown["parts"].append(new)
-            if answer.get("id") in calls:
-                calls[answer["id"]].update(state="output-available", output=answer.get("response"))
-    if shown is not None:
-        yield shown
+                screen.call(call["id"], call.get("name"), call.get("args") or {})
+            screen.answer(answer.get("id"), {"state": "output-available", "output": answer.get("response")})
+    return screen.messages
 
 
 def _parts(event: Json) -> list[Json]:
-    return _objects(_dict(event.get("content")).get("parts"))
-
-
-def _dict(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Any) -> list[Json]:
-    """Return the objects of a list, none of anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return objects_in(dict_of(event.get("content")).get("parts"))

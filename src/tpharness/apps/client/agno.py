@@ -6,11 +6,11 @@ is completed all the same; only the first is true.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.apps.client.around import AppHttp
+from tpharness.apps.client.foreign import dict_of, load_event, require_new_message
 from tpharness.apps.client.own_code import StreamRefusedError
 from tpharness.apps.client.profile import Chat, Trigger, text_of
 from tpharness.apps.client.routes import Fetched
@@ -40,8 +40,7 @@ class AgnoPage:
 
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
         """Return the fields of a form."""
-        if trigger is not Trigger.SUBMIT or chat.message_id is not None:
-            raise ValueError("this page writes messages alone: take regenerate and edit out of the table")
+        require_new_message(chat, trigger)
         return {"message": text_of(chat.last), "stream": "true", "session_id": chat.id}
 
     def translator(self) -> AgnoStream:
@@ -79,12 +78,8 @@ class AgnoStream:
 
     def feed(self, data: bytes) -> Chunks:
         """Yield the chunks that an event comes to; its data has its name."""
-        try:
-            event = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise AgnoRefusedError(f"an event is not JSON: {error}") from error
-        event = _dict(event)
-        tool = _dict(event.get("tool"))
+        event = dict_of(load_event(data, AgnoRefusedError))
+        tool = dict_of(event.get("tool"))
         match event.get("event"):
             case "RunStarted":
                 self.run_id = str(event.get("run_id"))
@@ -144,7 +139,3 @@ class AgnoStream:
         if self._in_step:
             yield {"type": "finish-step"}
         self._in_text = self._in_step = False
-
-
-def _dict(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}

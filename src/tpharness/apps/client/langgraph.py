@@ -8,17 +8,12 @@ the thread is what a page shows that is loaded anew.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tpharness.apps.client.around import AppHttp
-from tpharness.apps.client.langgraph_stream import (
-    LangGraphStream,
-    messages_in_state,
-    objects_in,
-    outputs_of,
-    words_of,
-)
+from tpharness.apps.client.foreign import Screen, objects_in, require_new_message
+from tpharness.apps.client.langgraph_stream import LangGraphStream, messages_in_state, outputs_of, words_of
 from tpharness.apps.client.profile import Chat, Trigger, text_of
 from tpharness.apps.client.routes import Fetched
 
@@ -49,8 +44,7 @@ class LangGraphPage:
 
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
         """Return a run with the new message; the name of a graph in `body` of the table comes before the found one."""
-        if trigger is not Trigger.SUBMIT or chat.message_id is not None:
-            raise ValueError("this page writes messages alone: take regenerate and edit out of the table")
+        require_new_message(chat, trigger)
         return {
             "assistant_id": self._assistant,
             "input": {"messages": [{"type": "human", "content": text_of(chat.last)}]},
@@ -101,29 +95,21 @@ class LangGraphPage:
     def messages_of(self, value: Any) -> list[Json] | None:
         """Return the messages on a page that is loaded anew, of the state of a thread; None for anything else."""
         messages = messages_in_state(value)
-        return None if messages is None else list(_screen(messages))
+        return None if messages is None else _screen(messages)
 
 
-def _screen(messages: Iterable[Json]) -> Iterator[Json]:
-    """Yield UI messages: those of the user, and what stands between two of them as one of the assistant."""
-    shown: Json | None = None
-    calls: dict[str, Json] = {}
+def _screen(messages: Iterable[Json]) -> list[Json]:
+    screen = Screen()
     for message in messages:
         kind, text = message.get("type"), words_of(message)
         if kind == "human":
-            if shown is not None:
-                yield shown
-            shown = None
-            yield {"id": message.get("id"), "role": "user", "parts": [{"type": "text", "text": text}]}
+            screen.say_user(message.get("id"), text)
         elif kind == "ai":
-            shown = shown or {"id": message.get("id"), "role": "assistant", "parts": []}
-            shown["parts"].append({"type": "step-start"})
-            shown["parts"] += [{"type": "text", "text": text}] if text else []
+            screen.begin_step(message.get("id"))
+            if text:
+                screen.say(text)
             for call in objects_in(message.get("tool_calls")):
-                known = {"type": f"tool-{call.get('name')}", "toolCallId": call.get("id"), "input": call.get("args")}
-                calls[str(call.get("id"))] = part = {**known, "state": "input-available"}
-                shown["parts"].append(part)
-        elif kind == "tool" and str(message.get("tool_call_id")) in calls:
-            calls[str(message["tool_call_id"])].update(outputs_of(message))
-    if shown is not None:
-        yield shown
+                screen.call(call.get("id"), call.get("name"), call.get("args"))
+        elif kind == "tool":
+            screen.answer(message.get("tool_call_id"), outputs_of(message))
+    return screen.messages

@@ -12,9 +12,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tpharness.apps.client.foreign import dict_of, load_event, objects_in
 from tpharness.apps.client.own_code import StreamRefusedError
 
-__all__ = ["LangGraphStream", "messages_in_state", "objects_in", "outputs_of", "words_of"]
+__all__ = ["LangGraphStream", "messages_in_state", "outputs_of", "words_of"]
 
 Json = dict[str, Any]
 Chunks = Iterator[Json]
@@ -42,31 +43,28 @@ class LangGraphStream:
 
     def feed_event(self, event: str, data: bytes) -> Chunks:
         """Yield the chunks that an event comes to; what follows a `|` in its name is the subgraph that it is of."""
-        try:
-            value = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise LangGraphRefusedError(f"the data of an event {event!r} is not JSON: {error}") from error
+        value = load_event(data, LangGraphRefusedError, f"the data of an event {event!r}")
         match event.partition("|")[0]:
             case "metadata":
-                self.run_id = str(_dict(value).get("run_id") or self.run_id)
+                self.run_id = str(dict_of(value).get("run_id") or self.run_id)
             case "messages":
-                yield from self._message(_dict(value[0] if isinstance(value, list) and value else None))
+                yield from self._message(dict_of(value[0] if isinstance(value, list) and value else None))
             case "messages/partial" | "messages/complete" as name:
                 for message in objects_in(value):
                     yield from self._message(message, is_whole=name.endswith("complete"))
             case "values":
-                messages = objects_in(_dict(value).get("messages"))
+                messages = objects_in(dict_of(value).get("messages"))
                 last = max((at for at, one in enumerate(messages) if one.get("type") == "human"), default=-1)
                 for message in messages[last + 1 :]:
                     yield from self._message(message, is_whole=True)
             case "updates":
-                for added in _dict(value).values():
-                    for message in objects_in(_dict(added).get("messages")):
+                for added in dict_of(value).values():
+                    for message in objects_in(dict_of(added).get("messages")):
                         yield from self._message(message, is_whole=True)
             case "error":
                 self._failed = True
                 yield from self._begin("")
-                said = _dict(value)
+                said = dict_of(value)
                 yield {"type": "error", "errorText": str(said.get("message") or said.get("error") or value)}
 
     def feed(self, data: bytes) -> Chunks:
@@ -103,7 +101,7 @@ class LangGraphStream:
             self._in_step = True
             self._texts[message_id] = ""
             yield {"type": "start-step"}
-        self._reason = str(_dict(message.get("response_metadata")).get("finish_reason") or self._reason)
+        self._reason = str(dict_of(message.get("response_metadata")).get("finish_reason") or self._reason)
         yield from self._words(message_id, words_of(message), is_delta=message["type"] == "AIMessageChunk")
         for chunk in objects_in(message.get("tool_call_chunks")):
             yield from self._piece(message_id, chunk)
@@ -209,14 +207,5 @@ def outputs_of(message: Mapping[str, Any]) -> Json:
 
 def messages_in_state(value: Any) -> list[Json] | None:
     """Return the messages of a state, or of a thread with its values; None where it has none."""
-    values = _dict(_dict(value).get("values")) if isinstance(value, dict) and "values" in value else None
+    values = dict_of(dict_of(value).get("values")) if isinstance(value, dict) and "values" in value else None
     return None if values is None else objects_in(values.get("messages"))
-
-
-def _dict(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def objects_in(value: Any) -> list[Json]:
-    """Return the objects of a list, none of anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
